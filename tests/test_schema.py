@@ -20,6 +20,7 @@ import clfeval
 from clfeval import COMMANDS
 from clfeval.api.result import Result
 from clfeval.document import Estimate
+from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import (
     CHANGES,
     DRY_RUN,
@@ -28,7 +29,6 @@ from clfeval.pages.schema import (
     certain_columns,
     gateable_names,
     holds_estimates,
-    page_of,
 )
 from tests.table_schema import json_schema
 from tests.thoroughness import thinned

@@ -109,7 +109,7 @@ def test_no_room_may_import_what_it_does_without() -> None:
 
 
 # number of files that import each other in circles; these numbers only fall
-FILES_IN_CIRCLES = {"when they run": 0, "by a name in a text too": 18, "for types too": 16}
+FILES_IN_CIRCLES = {"when they run": 0, "by a name in a text too": 0, "for types too": 0}
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

@@ -14,8 +14,8 @@ from clfeval.api.public_functions import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
 from clfeval.compare.gates.limits import LIMITED, Gates
-from clfeval.counts.ambiguous_labels import refuse_multilabel
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions, refuse_multilabel
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import truth_digest
 from clfeval.counts.sample import Sample, read_sample
 from clfeval.document import Document, ResultNote

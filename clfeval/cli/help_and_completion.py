@@ -17,7 +17,8 @@ import typer
 
 from clfeval.cli.output import detect_screen, print_result
 from clfeval.errors import DataError, bad_option, suggestion
-from clfeval.pages.schema import HISTORY, SUITE, gateable_names, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import HISTORY, SUITE, gateable_names
 from clfeval.tables.input import ColumnNames, Input, find_column, split_path
 
 if TYPE_CHECKING:

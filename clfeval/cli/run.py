@@ -34,7 +34,8 @@ from clfeval.errors import ExitCode, UsageError, bad_option, format_command_line
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.output_files import Draft
-from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import split_path
 from clfeval.views.files import PICTURES, SavedFiles, table_or_first

@@ -11,11 +11,6 @@ import numpy as np
 
 from clfeval.arrays import Bools, Ints
 from clfeval.counts import ambiguous_columns
-from clfeval.counts.ambiguous_labels import (
-    refuse_disjoint_labels,
-    refuse_mixed_predictions,
-    refuse_multilabel_cells,
-)
 from clfeval.counts.clusters_and_weights import Owners, select_owners
 from clfeval.counts.evaluated_rows import slice_rows
 from clfeval.counts.group_rows import MISSING, RawPatterns
@@ -25,6 +20,11 @@ from clfeval.counts.settings import (
     declarable_labels,
     raw_values_of,
     resolve_positive,
+)
+from clfeval.counts.unknown_labels import (
+    refuse_disjoint_labels,
+    refuse_mixed_predictions,
+    refuse_multilabel_cells,
 )
 from clfeval.errors import (
     HEADER_ONLY,

@@ -14,9 +14,9 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints, sort_rows
 from clfeval.counts.classes import encode_classes, predicted_labels
 from clfeval.counts.clusters_and_weights import Owned, Owners, clusters_or_weights, merge_equal_rows
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import cluster_numbers, slice_rows_of_tables
 from clfeval.counts.patterns import order_by_name
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row

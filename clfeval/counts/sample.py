@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions
 from clfeval.counts.evaluated_rows import Facets, slice_label, slice_rows
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.settings import input_file, start_fingerprints
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names

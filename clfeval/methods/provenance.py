@@ -16,8 +16,8 @@ from clfeval import __version__
 from clfeval.arrays import Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, InputFile, ResultNote
 from clfeval.errors import format_option, join_texts, list_names, quote_name

@@ -8,7 +8,8 @@ from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.formatting import DIGITS, format_number, join_names
 from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.pages.chart import Axis, Chart, Guide, Series
-from clfeval.pages.schema import GATE_CODES, Sign, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import GATE_CODES, Sign
 from clfeval.pages.table_parts import best_and_tied_signs, format_interval, sort_by_column
 
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, row_point
+from clfeval.pages.command_pages import page_of
 from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentence
 from clfeval.pages.mars import MEASURES, pair_cells
 from clfeval.pages.phidelta import CORNERS, isometric_lines
 from clfeval.pages.report.pictures import pictures as report_pictures
-from clfeval.pages.schema import HISTORY, page_of
+from clfeval.pages.schema import HISTORY
 from clfeval.pages.table_parts import format_cell
 
 FEATURES = 300  # dots of features, at most

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from importlib import import_module
 from typing import Any, Literal
 
-from clfeval import COMMANDS
 from clfeval.document import Cell, Document, Row
 from clfeval.pages.chart import Chart, Rank
 from clfeval.records import dataclass, field
@@ -290,15 +287,3 @@ def gateable_names(page: Page) -> list[str]:
 DRY_RUN = "dry-run"  # a result of every command
 HISTORY = "history"  # likewise, of the lines of earlier runs
 SUITE = "suite"  # likewise, of a batch
-NO_PAGE = Page("", (), lambda _: [""], lambda *_: (), lambda _: ())
-
-
-@cache
-def page_of(command: str) -> Page:
-    """Return the page of a command, without importing others."""
-    others = {DRY_RUN: "DRY_RUN_PAGE", HISTORY: "HISTORY_PAGE", SUITE: "SUITE_PAGE"}
-    if command not in COMMANDS and command not in others:
-        return NO_PAGE
-    home = "batches" if command in others else command.replace("-", "_")
-    page: Page = getattr(import_module(f"clfeval.pages.{home}"), others.get(command, "PAGE"))
-    return page

@@ -30,7 +30,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.options.declaration import as_list, build_group
 from clfeval.options.syntax import reword_error, yaml_dialect
 from clfeval.output_files import ProtectedFiles
-from clfeval.pages.schema import page_of
+from clfeval.pages.command_pages import page_of
 from clfeval.records import dataclass, replace
 from clfeval.suite.reading import (
     BatchErrors,

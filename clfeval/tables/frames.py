@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
 import sys
 from collections import Counter
@@ -15,13 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from clfeval.errors import DataError, Problem
+from clfeval.errors import DataError
 
 if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
-    from clfeval.tables.source import SourceFile
 
 __all__ = ["nw", "pl"]  # for type checkers: names of other libraries
 
@@ -173,61 +170,6 @@ def float32_threshold(threshold: float) -> float:
         while float(str(near)) < threshold:
             near = np.nextafter(near, up)
     return float(near)
-
-
-# how a list of records begins, and how pandas' split of columns and rows does
-_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]"
-_SPLIT = rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\['
-
-
-def first_record(source: SourceFile) -> dict[str, Any]:
-    """Return the object in the first line that is not blank; {} if that is not an object."""
-    with source.path.open("rb") as stream:
-        first = next((line.strip() for line in stream if line.strip()), b"")
-    if not first.startswith(b"{"):
-        return {}
-    try:
-        return dict(json.loads(first))
-    except ValueError:
-        return {}
-
-
-def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Order columns as in the first record; keys of later records follow by name."""
-    place = {key: i for i, key in enumerate(first)}
-    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
-
-
-def json_frame(source: SourceFile) -> pl.DataFrame:
-    """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
-    data = source.path.read_bytes()
-    if re.match(_SPLIT, data):
-        frame = _split_frame(data)
-        if frame is not None:
-            return frame
-    if not re.match(_LIST, data):
-        raise DataError(
-            Problem("is not a list of records", "wrong-format", source.name),
-            hint="write one object per row, as pandas does with orient='records' or 'split', "
-            "or one object per line in a file named .ndjson",
-        )
-    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
-    if not frame.columns:
-        hint = "the list is empty"
-        raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
-    text = data.decode("utf-8-sig")
-    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    return frame.select(order_columns(frame.columns, first))
-
-
-def _split_frame(data: bytes) -> pl.DataFrame | None:
-    """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
-    try:
-        found = json.loads(data.decode("utf-8-sig"))
-        names, rows = [str(name) for name in found["columns"]], found["data"]
-        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
-    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
-        return None
 
 
 def is_missing(value: object) -> bool:

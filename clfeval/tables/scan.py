@@ -22,14 +22,12 @@ from clfeval.tables.frames import (
     concatenate_frames,
     count_texts,
     first_line_of,
-    first_record,
-    json_frame,
     nw,
-    order_columns,
     pl,
     reading_frame,
 )
 from clfeval.tables.input import FILE_NAME
+from clfeval.tables.json_records import first_record, json_frame, order_columns
 from clfeval.tables.source import ARROW_STREAM, BINARY, SourceFile, refuse_result
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars

@@ -12,7 +12,8 @@ from typing import Any
 from clfeval.compare.baseline.read import rows_by_label
 from clfeval.document import Cell, Document, Estimate, cell_value, dumps, settings_of
 from clfeval.formatting import DIGITS, escape_control_characters, format_count
-from clfeval.pages.schema import TableView, certain_columns, holds_estimates, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import TableView, certain_columns, holds_estimates
 from clfeval.views import table_layout as layout
 
 ROWS = 60  # of a table, where its page does not say how many

@@ -14,7 +14,8 @@ from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
 from clfeval.formatting import DIGITS
 from clfeval.options.syntax import accept_size
 from clfeval.output_files import Draft, ProtectedFiles, target_path
-from clfeval.pages.schema import SUITE, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import SUITE
 from clfeval.records import dataclass, field
 
 

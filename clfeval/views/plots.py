@@ -13,7 +13,8 @@ from rich.cells import cell_len, set_cell_size
 from clfeval.document import Document
 from clfeval.formatting import DIGITS, format_count, format_number, printable
 from clfeval.pages.chart import FEW_NAMED_CURVES, MOST_NAMED, Chart, Point, Series
-from clfeval.pages.schema import ALL, PLOTS, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import ALL, PLOTS
 from clfeval.pages.table_parts import draw_bar
 from clfeval.views.canvas import (
     TIE,

@@ -12,9 +12,10 @@ from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.syntax import reword_for_python
-from clfeval.pages import schema as schema
+from clfeval.pages import schema
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Rank
+from clfeval.pages.command_pages import page_of
 from clfeval.records import dataclass, replace
 
 GATES = 50  # gates shown one by one
@@ -99,9 +100,7 @@ class PageTables:
 
 def result_headline(result: Document) -> list[str]:
     """Return the headline of a result, in the words of the shell or of Python."""
-    return [
-        reword_for_caller(result, line) for line in schema.page_of(result.command).headline(result)
-    ]
+    return [reword_for_caller(result, line) for line in page_of(result.command).headline(result)]
 
 
 def reword_for_caller(result: Document, text: str) -> str:
@@ -113,7 +112,7 @@ def reword_for_caller(result: Document, text: str) -> str:
 
 def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> PageTables:
     """Return the tables sorted: those requested by option or name, the main one, details."""
-    page, wide = schema.page_of(result.command), not EVERYWHERE.isdisjoint(names)
+    page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
     all_of_them = not {schema.BASELINE, schema.ALL}.isdisjoint(names)
     shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
     there = {one.name or one.table for one in shown}
@@ -143,7 +142,7 @@ def check_available(result: Document, names: Collection[str]) -> None:
     """Raise UsageError for names of which this result has nothing, though another may."""
     if {*names} <= {*result.tables, schema.ALL}:
         return
-    page = schema.page_of(result.command)
+    page = page_of(result.command)
     there = {*result.tables, *_group_names(result), *_plot_names(result), schema.ALL}
     shown = (*baseline_tables(result, every=True), *page.shown(result, DIGITS))
     there |= {one.name or one.table for one in shown}
@@ -171,7 +170,7 @@ def _group_names(result: Document) -> Iterator[str]:
 
 def _plot_names(result: Document) -> Iterator[str]:
     """Yield the names of the plots of this result; the diamond, not a chart, is always one."""
-    page = schema.page_of(result.command)
+    page = page_of(result.command)
     yield from (chart.name for chart in page.charts(result))
     yield from page.plots if page.command == "phidelta" else ()
 
@@ -180,7 +179,7 @@ def layout_table(
     shown: schema.TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
 ) -> TextTable:
     """Return the laid out columns of a table, with intervals, if `wide` of all estimates."""
-    page = schema.page_of(result.command)
+    page = page_of(result.command)
     declared = {column.name: column for column in page.table(shown.table).columns}
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
     rows = every[: shown.most]
@@ -255,7 +254,7 @@ def _shown_columns(
 
 def visible_notes(result: Document, opened: Sequence[schema.TableView]) -> list[str]:
     """Return the notes, without those on tables that are not open."""
-    aside, names = schema.page_of(result.command).aside, {one.name or one.table for one in opened}
+    aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
     return [
         warning.message
         for warning in result.warnings
@@ -291,7 +290,7 @@ def gates_to_show(result: Document) -> tuple[list[Gate], str]:
 def undefined_reasons(result: Document, shown: Sequence[schema.TableView]) -> list[str]:
     """Return explanations of dashes: which measures are undefined, of which models, and why."""
     struck: dict[str, dict[str, set[Cell]]] = {}
-    beta, page = result.parameters.get("beta"), schema.page_of(result.command)
+    beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
         known = {*parts.INFINITE, *struck}  # a reason given for the first table is not repeated
         for one in shown:

@@ -18,7 +18,7 @@ from rich.text import Text
 from clfeval.document import Document, short_answer
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
-from clfeval.pages.schema import page_of
+from clfeval.pages.command_pages import page_of
 from clfeval.views import table_layout as layout
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.table_layout import TextColumn, TextTable

@@ -15,6 +15,7 @@ from clfeval.formatting import DIGITS
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import REFUSED
 from clfeval.pages.codes import ANSWERS, ERRORS, WARNINGS
+from clfeval.pages.command_pages import page_of
 from clfeval.pages.explain import (
     EVERYWHERE,
     NAMES_BY_COMMAND,
@@ -24,7 +25,7 @@ from clfeval.pages.explain import (
     heading_on_one_line,
     page_terms,
 )
-from clfeval.pages.schema import COMMON, HISTORY, SHARED, page_of
+from clfeval.pages.schema import COMMON, HISTORY, SHARED
 from clfeval.views import table_layout
 from clfeval.views.table_layout import TextTable, layout_table
 from tests.cli.golden import CALLS, ROOT

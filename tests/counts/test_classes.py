@@ -18,7 +18,8 @@ from sklearn import metrics
 from clfeval.arrays import Counts
 from clfeval.counts import evaluated_rows as kept
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES

@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts import files
+from clfeval.counts import score_tables
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.tables import engines, invalid_cells, row_selection
 from clfeval.tables.frames import collect
@@ -171,12 +171,12 @@ def test_spark_counts_many_rows_in_parts(
     ).write_parquet(tmp_path / "t.parquet")
     plans, steps = list[str](), list[str]()
 
-    def collect(frame: Any, step: str = "", known: Any = files.collect) -> Any:
+    def collect(frame: Any, step: str = "", known: Any = score_tables.collect) -> Any:
         plans.append(frame.to_native()._jdf.queryExecution().toString())
         steps.append(step)  # for the line of progress
         return known(frame, step)
 
-    monkeypatch.setattr(files, "collect", collect)
+    monkeypatch.setattr(score_tables, "collect", collect)
     frame = spark.read.parquet(str(tmp_path / "t.parquet"))
     mine = counts_of(frame, tmp_path / "s.counts.parquet", positive="1", scores="buckets")
     assert steps == ["scores of a", "scores of b"]
@@ -450,7 +450,7 @@ def test_mars_reads_rows_once(engine: str, tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UsageError, match="whole numbers"):
         clfeval.mars(path, weight="v", engine=engine, **said)
     for most, scores in ((40, "buckets:10"), (4000, "exact")):
-        monkeypatch.setattr(files, "MOST_DISTINCT", most)
+        monkeypatch.setattr(score_tables, "MOST_DISTINCT", most)
         counted = clfeval.count(path, engine=engine, **said)
         assert counted.counted["about"]["scores"] == scores
 

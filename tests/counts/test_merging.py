@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions
 from clfeval.counts.features.count import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions

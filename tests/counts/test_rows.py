@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import read_scored_rows
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.count import count_predictions
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.errors import DataError
 from clfeval.tables.input import Input

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.api.result import Result
-from clfeval.pages.schema import page_of
+from clfeval.pages.command_pages import page_of
 from clfeval.views.canvas import Canvas
 from clfeval.views.plots import MARGIN, QUARTERS, draw_plots, draw_radar
 from tests.texts import check_text, numbers_in

@@ -10,7 +10,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.pages.schema import page_of
+from clfeval.pages.command_pages import page_of
 from clfeval.pages.table_parts import sort_by_column
 from clfeval.views.documents import markdown_lines
 from clfeval.views.plots import draw_plots

@@ -21,8 +21,8 @@ from clfeval.document import Document, Estimate
 from clfeval.errors import UsageError
 from clfeval.formatting import format_number
 from clfeval.pages.chart import Axis, Chart
+from clfeval.pages.command_pages import page_of
 from clfeval.pages.pictures import pictures_of
-from clfeval.pages.schema import page_of
 from clfeval.views.svg import picture as svg_picture
 from clfeval.views.svg.elements import (
     COLORED,

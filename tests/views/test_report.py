@@ -8,7 +8,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.pages.schema import page_of
+from clfeval.pages.command_pages import page_of
 from clfeval.views.table_layout import layout_table, sort_tables
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in

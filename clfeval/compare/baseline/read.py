@@ -30,7 +30,8 @@ from clfeval.document.result_schema import DamagedResultError
 from clfeval.errors import DataError, UsageError, list_names
 from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.schema import gateable_names, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import gateable_names
 from clfeval.records import dataclass, replace
 
 Labelled = Mapping[str, Row]

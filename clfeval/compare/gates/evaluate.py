@@ -28,7 +28,8 @@ from clfeval.document import (
 from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES
 
 NO_BASELINE = "baseline_missing"
 

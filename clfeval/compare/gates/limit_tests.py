@@ -23,7 +23,8 @@ from clfeval.measures.catalog import (
     threshold_hint,
 )
 from clfeval.measures.record import AIMS
-from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names
 from clfeval.records import dataclass, replace
 
 DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less the reference's

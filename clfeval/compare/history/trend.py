@@ -34,7 +34,8 @@ from clfeval.document import (
 )
 from clfeval.formatting import join_names, join_words, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value
-from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names, page_of
+from clfeval.pages.command_pages import page_of
+from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where it is unknown

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.files import count_table
 from clfeval.counts.min_cell import hide_small_cells
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.read_files import PATTERNS, counts_digest, scores_by_model
 from clfeval.document import Answer, Document, InputFile, ResultNote, Row
 from clfeval.errors import DataError, UsageError
@@ -167,7 +167,10 @@ def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
 
 
 def _joint_sums(
-    counted: PredictionCounts, merged: PredictionCounts | None, table: Any, about: dict[str, Any]
+    counted: PredictionCounts,
+    merged: PredictionCounts | None,
+    table: pl.DataFrame,
+    about: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what compares scores of models in a table; DataError if `merged` does not count it.
 

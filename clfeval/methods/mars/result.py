@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import PatternCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.document import Document, ResultNote, Rows
 from clfeval.errors import unknown_model_error

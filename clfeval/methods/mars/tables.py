@@ -9,8 +9,8 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters_and_weights import RowWeights
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import CELLS, TargetCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
 from clfeval.document import Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import CellColumns, LazyRows

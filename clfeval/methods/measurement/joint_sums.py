@@ -10,8 +10,8 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, count_up_to
 from clfeval.compare.change import DifferenceSums
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.read_files import StoredCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods.measurement.bucket_bounds import RISING

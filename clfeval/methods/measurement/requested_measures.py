@@ -29,7 +29,7 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.readings.reading import MOST_OFFERED
 
 if TYPE_CHECKING:
-    from clfeval.counts.count import PredictionCounts
+    from clfeval.counts.prediction_counts import PredictionCounts
 
 NEEDS = {  # statistics of the measures in each set
     "hard": ("confusion",),

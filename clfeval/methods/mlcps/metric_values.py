@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, order_by_name
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import InputFile, ResultNote
 from clfeval.errors import DataError, Problem, UsageError, list_names
 from clfeval.formatting import format_count

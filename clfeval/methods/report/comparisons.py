@@ -15,9 +15,9 @@ from clfeval.compare import families
 from clfeval.compare.change import number_or_none
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import slice_label
 from clfeval.counts.patterns import PatternCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, list_changes
 from clfeval.counts.sample import Sample
 from clfeval.document import Document, Estimate, Row, as_estimate

@@ -14,8 +14,8 @@ from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_r
 from clfeval.compare.families import family_pairs
 from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import DistinctRows, ScoredRows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, as_estimate, cell_value

@@ -14,8 +14,8 @@ from clfeval.arrays import Counts
 from clfeval.compare.families import BestSet
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import subtract_part
-from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import from_units
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Document, Estimate, ResultNote, Row, shorten_answer
 from clfeval.errors import UsageError, format_option

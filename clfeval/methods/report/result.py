@@ -110,7 +110,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
         check_scores_available(
-            options,
+            options.best_threshold,
+            options.zones,
             sample.thresholds,
             scored=has_scored_model(sample),
             single=sample.counted is None or sample.counted.bits is None,

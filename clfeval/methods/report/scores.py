@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.count import PredictionCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, StoredScores, read_scored_rows
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from clfeval import formatting
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
@@ -24,9 +23,6 @@ from clfeval.methods.other_prevalences import prevalence_answer
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.options import syntax
 from clfeval.records import dataclass
-
-if TYPE_CHECKING:
-    from clfeval.methods.report.options import ReportOptions
 
 FLAG = "--best-threshold"
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
@@ -332,24 +328,26 @@ def _format_threshold(cut: object) -> str:
 
 
 def check_scores_available(
-    options: ReportOptions, thresholds: Mapping[str, float | None], *, scored: bool, single: bool
+    best_thresholds: Sequence[str],
+    zones: Sequence[AbstentionZone],
+    thresholds: Mapping[str, float | None],
+    *,
+    scored: bool,
+    single: bool,
 ) -> None:
     """Raise if thresholds are to be chosen without scores, or abstention has no threshold.
 
     single: scores are counted one by one, as abstention needs them.
     """
-    if options.abstain and not single:
+    if zones and not single:
         what = "--abstain needs every score, but scores are counted in buckets"
         raise UsageError.new(what, "needs-scores", hint="add --scores exact")
-    for flag, given in (
-        ("--best-threshold", options.best_threshold),
-        ("--abstain", options.abstain),
-    ):
-        if given and not scored:
-            what = f"{flag} needs scores, but every model has labels only"
+    for flag, is_given in (("--best-threshold", bool(best_thresholds)), ("--abstain", bool(zones))):
+        if is_given and not scored:
+            message = f"{flag} needs scores, but every model has labels only"
             hint = "add a column of scores, such as the probability of the positive class"
-            raise UsageError.new(what, "needs-scores", hint=hint)
-    share = next((zone for zone in options.zones if zone.costs is None), None)
+            raise UsageError.new(message, "needs-scores", hint=hint)
+    share = next((zone for zone in zones if zone.costs is None), None)
     if share is not None and not any(cut is not None for cut in thresholds.values()):
         what = f"--abstain {share.name} needs a threshold, but none is known"
         raise bad_option(what, "add --threshold T: scores of T or more are predicted positive")

@@ -13,8 +13,8 @@ from clfeval.document import Document
 from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.formatting import escape_control_characters, printable
 from clfeval.pages.chart import Chart
+from clfeval.pages.command_pages import page_of
 from clfeval.pages.pictures import pictures_of
-from clfeval.pages.schema import page_of
 from clfeval.views.svg import elements as svg
 from clfeval.views.svg import rows
 from clfeval.views.svg.curves import draw_curves

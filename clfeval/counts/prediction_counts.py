@@ -1,0 +1,277 @@
+"""The counts of a prediction table, with further statistics on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clfeval.counts import settings
+from clfeval.counts.buckets import BITS
+from clfeval.counts.classes import (
+    ClassPatterns,
+    ClassScores,
+    ProbabilityRows,
+    class_order,
+    grouped_labels,
+    read_class_scores,
+    read_labels,
+    read_probability_rows,
+)
+from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
+from clfeval.counts.invalid_rows import PatternCheck, patterns_by_slice
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.read_files import StoredCounts, parse_bits
+from clfeval.counts.score_tables import ScoreSource, bucketed_scores, has_many_scores
+from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores
+from clfeval.document import InputFile
+from clfeval.errors import bad_option
+from clfeval.records import dataclass, field, replace
+from clfeval.tables.columns import ModelColumns
+from clfeval.tables.frames import collect, nw
+from clfeval.tables.input import Input
+from clfeval.tables.readings.positive import is_multiclass
+
+S = TypeVar("S")
+FEW = 1 << 14  # rows of a statistic that is cached, at most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionCounts:
+    """The counts of a prediction table; further statistics are computed on demand.
+
+    slices: patterns of the whole table under None, then of every slice.
+    thresholds: in force by model, None for labels and for predictions of the most probable class.
+    uncut: the range of scores of models without a threshold, whose votes are meaningless. order:
+    the classes of truth, --classes and columns, as declared, else in natural order. labelled:
+    counts the labels of more than two classes, None where a model holds probabilities. stored:
+    counts that were read from files, where there are no rows. ranges: of the scores of each model,
+    where there are rows.
+    """
+
+    slices: Mapping[str | None, PatternCounts]
+    files: tuple[InputFile, ...]
+    positive: str
+    classes: tuple[str, ...]
+    models: tuple[ModelColumns, ...]
+    thresholds: Mapping[str, float | None]
+    ties: Mapping[str, int]
+    blank_rows: int
+    roles: Input
+    kept: EvaluatedRows
+    order: tuple[str, ...] = ()
+    labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None
+    top: TopRows | None = None
+    uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stored: StoredCounts | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_patterns(
+        cls, judged: PatternCheck, settled: settings.CountSettings, top: TopRows | None = None
+    ) -> PredictionCounts:
+        """Build from checked patterns."""
+        grouped, models, positive = judged.grouped, settled.columns.models, settled.positive
+        out = judged.missing & ~judged.excused
+        tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
+        for index, file in enumerate(settled.files):
+            rows = grouped.rows * (grouped.origin == index)
+            evaluated, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
+            first, *others = file.files  # rows of several files are counted in the first
+            files += (settings.input_file(first, next(tasks), evaluated, lost),)
+            files += tuple(settings.input_file(one, next(tasks), 0) for one in others)
+        order = class_order(judged, settled)
+        uncut = judged.unbounded if settled.roles.ranks else {}
+        thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
+        for model in models:
+            cut = settled.thresholds[model.name]
+            if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
+                thresholds[model.name] = cut
+        votes = zip(models, grouped.votes, strict=True)
+        labels = tuple(
+            settings.raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes
+        )
+        truth, complete = settings.raw_values_of(grouped.truth, positive), not judged.missing.any()
+        rows_in_all = sum(file.rows for file in files)
+        kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
+        return cls(
+            patterns_by_slice(judged, settled),
+            files,
+            positive,
+            judged.classes,
+            models,
+            thresholds,
+            {model: count for model, count in grouped.ties.items() if count},
+            judged.blank,
+            settled.roles,
+            kept,
+            order,
+            grouped_labels(judged, settled, order),
+            top,
+            uncut,
+            None,
+            grouped.ranges,
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the table in messages."""
+        return self.kept.settled.name
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The classes other than the positive one."""
+        return tuple(name for name in self.classes if name != self.positive)
+
+    @property
+    def truth(self) -> str:
+        """The column of true labels."""
+        return self.kept.settled.columns.truth
+
+    @property
+    def patterns(self) -> PatternCounts:
+        """The patterns of the whole table."""
+        return self.slices[None]
+
+    @property
+    def multiclass(self) -> bool:
+        """True if more than two classes are evaluated, without a positive one."""
+        return is_multiclass(self.classes, self.roles, self.models)
+
+    @property
+    def ordered(self) -> bool:
+        """True if the order of all classes was declared."""
+        return {*self.order} <= {*self.roles.classes}
+
+    @property
+    def size(self) -> float:
+        """Number of rows counted; for fractional weights, of rows with a weight above 0."""
+        if not self.patterns.fractional:
+            return float(self.patterns.n.sum())
+        some = nw.col("w") > 0
+        return float(sum(collect(one.select(some.sum()))["w"].item() for one in self.kept.frames()))
+
+    @property
+    def units_per_row(self) -> float:
+        """Number of units in a row: of a weight of 1, or of the mean sampling weight."""
+        whole = self.patterns
+        return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
+
+    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
+        """Return the counts with groups of models merged, as by `PatternCounts.grouped`."""
+        if not groups:
+            return self
+        slices = {label: one.grouped(groups, target) for label, one in self.slices.items()}
+        return replace(self, slices=slices, _known={})
+
+    @property
+    def confusions(self) -> Mapping[str | None, ConfusionCounts]:
+        """The 2 x 2 tables of all models, for the whole table (None) and every slice."""
+        build = ConfusionCounts.from_patterns
+        return self._once("confusions", lambda: {k: build(v) for k, v in self.slices.items()}, len)
+
+    def joint(self, *, scores: bool) -> JointCounts:
+        """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
+        if scores and any(model.kind != "label" for model in self.models):
+            if self.stored is not None:
+                self.kept.frames()  # which has none
+            return self._once("joint", partial(joint_counts, self.kept), lambda found: len(found.n))
+        one = self.patterns
+        return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
+
+    @property
+    def bits(self) -> int | None:
+        """The bits of the buckets of scores; None where scores are counted one by one."""
+        asked = self.roles.scores
+        if self.stored is not None:
+            return parse_bits(self.stored.about["scores"])
+        bits = None if asked is None else parse_bits(asked)
+        labels = all(model.kind == "label" for model in self.models)
+        owned = self.patterns.fractional or self.patterns.clusters is not None
+        if owned or labels or self.multiclass:
+            if bits is not None:
+                what = "buckets are for scores of two classes, without clusters or sampling weights"
+                raise bad_option(f"--scores {asked}: {what}", "leave it out")
+            return None
+        if asked is not None:
+            return bits
+        has_many = partial(has_many_scores, self.kept, self.models)
+        many = self._once("many", has_many, lambda _: 1)
+        return BITS if many else None
+
+    @property
+    def score_source(self) -> ScoreSource:
+        """The rows with scores, and how these are counted."""
+        return ScoreSource(self.kept, self.models, self.bits, self.thresholds, self.ranges)
+
+    @property
+    def min_cell(self) -> int:
+        """Below which counts are hidden, so that scores and some labels are not known; or 0."""
+        return 0 if self.stored is None else self.stored.about["min_cell"]
+
+    @property
+    def unknown(self) -> Mapping[tuple[str | None, str], tuple[int, int]]:
+        """Positives and negatives whose predicted labels are hidden, by slice and model."""
+        return {} if self.stored is None else self.stored.unknown
+
+    def knows_labels(self, label: str | None, model: str) -> bool:
+        """Return whether the predicted labels of a model are known in a slice."""
+        return model not in self.uncut and (label, model) not in self.unknown
+
+    @property
+    def compares_scores(self) -> bool:
+        """True if scores of models can be compared: of rows, or of files with joint sums."""
+        return self.stored is None or bool(self.stored.joint)
+
+    def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
+        """Return the score counts of model i, for the whole table and slices: one more pass."""
+        if self.stored is not None:
+            return self.stored.scores[i]
+        count: Callable[[], Mapping[str | None, ScoreCounts]]
+        count = partial(count_model_scores, self.kept, i)
+        if self.bits is not None:
+            count = partial(bucketed_scores, self.score_source, i)
+        buckets = self.bits is not None
+        return self._once(
+            ("scores", i), count, lambda found: len(found) if buckets else len(found[None].scores)
+        )
+
+    def labels(self) -> Mapping[str | None, ClassPatterns]:
+        """Return the labels of all models, for the whole table and every slice.
+
+        One more pass with class probabilities. Of many classes without models of one score.
+        """
+
+        def count() -> dict[str | None, ClassPatterns]:
+            if len(self.order) > 2:
+                return self.labelled() if self.labelled else read_labels(self.kept, self.order)
+            build = ClassPatterns.from_binary_patterns
+            parts = self.slices.items()
+            return {name: build(one, self.order, self.positive) for name, one in parts}
+
+        return self._once("labels", count, lambda found: sum(len(one.n) for one in found.values()))
+
+    def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
+        """Return the class probabilities of model i, for the whole table and slices: one more pass.
+
+        Errors: ValueError for a model without them.
+        """
+        count = partial(read_class_scores, self.kept, i, self.order)
+        return self._once(("class scores", i), count, lambda found: found[None].p.size)
+
+    def probability_rows(self, i: int) -> ProbabilityRows:
+        """Return the class probabilities of model i row by row: one more pass."""
+        return read_probability_rows(self.kept, i, self.order)
+
+    def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
+        """Return a statistic, cached if it is small: ten million scores would fill the memory."""
+        if key in self._known:
+            known: S = self._known[key]
+            return known
+        made = make()
+        if size(made) <= FEW:
+            self._known[key] = made
+        return made
