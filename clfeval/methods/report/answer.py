@@ -26,6 +26,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
+from clfeval.records import dataclass, field
 
 SPELT_OUT = 2  # slices with their values
 UNCHANGED = [one for one in VERDICTS if one not in (WORSE, BETTER, CHANGED)]
@@ -203,49 +204,72 @@ MOST_RANGES = 3  # ranges of thresholds listed at most
 FEW, MIN_OPTIMISM = (3, 0.0005)  # models, or sentences, and optimism from which it is reported
 
 
-def report_answer(
-    models: Sequence[Row],
-    lead: str,
-    tested: BestSet | None,
-    decision: Sequence[Row],
-    level: float | None,
-    *,
-    same: Sequence[Sequence[str]] = (),
-    of: str = "labels",
-    worth: BestSet | None = None,
-    tests: Sequence[Row] = (),
-    untested: str = "",
-    bounds: Mapping[str, float] | None = None,
-) -> tuple[Answer, ...]:
-    """Return at most five sentences: best model, corrected value, calibration, net benefit.
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The rows of models, and how these are ranked by the leading measure.
 
-    same: models with equal `of`. worth: the best by net benefit. tests: of calibration. bounds: how
-    far values of `lead` can be from those of rows, by model.
+    level: of intervals, None without. untested: why models were not tested against the best.
+    bounds: how far values of `lead` can be from those of rows, by model.
     """
-    ranked = _sort_rows(models, lead)
+
+    models: Sequence[Row]
+    lead: str
+    best_set: BestSet | None
+    level: float | None
+    untested: str = ""
+    bounds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of models with a value, the best first."""
+        return _sort_rows(self.models, self.lead)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EqualModels:
+    """Groups of models whose labels, scores or predictions are equal in every row."""
+
+    groups: Sequence[Sequence[str]]
+    kind: str = "labels"
+
+
+def report_answer(
+    ranking: Ranking,
+    decision: Sequence[Row],
+    calibration_tests: Sequence[Row],
+    equal_models: EqualModels,
+    best_by_net_benefit: BestSet | None = None,
+) -> tuple[Answer, ...]:
+    """Return at most five sentences: best model, corrected value, calibration, net benefit."""
+    ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
     if not ranked:
-        hidden = any(as_estimate(row.get(lead)).reason == "hidden_counts" for row in models)
-        why = "small counts are hidden" if hidden else "a class has no row"
-        text = f"{CATALOG[lead].title} is undefined for every model: {why}."
-        return (Answer("no-leader", text),)
-    best = str(ranked[0]["model"])
-    said = [_best_model_answer(ranked, lead, tested, level, untested, bounds or {})]
-    if tested is not None and len(tested.models) >= FEW and tested.optimism >= MIN_OPTIMISM:
-        said.append(_corrected_answer(ranked[0], lead, tested))
-    said += _identical_models_answer(same, of)
-    if not any("roc_auc" in row for row in models):
+        return (_no_leader_answer(ranking),)
+    leader = str(ranked[0]["model"])
+    answers = [_best_model_answer(ranking)]
+    if best_set is not None and len(best_set.models) >= FEW and best_set.optimism >= MIN_OPTIMISM:
+        answers.append(_corrected_answer(ranked[0], lead, best_set))
+    answers += _identical_models_answer(equal_models)
+    if not any("roc_auc" in row for row in ranking.models):
         text = "Labels show neither calibration nor performance at other thresholds."
-        said.append(Answer("labels-only", text))
-    if tests or not any((bounds or {}).values()):
-        said += calibration_answer(ranked, tested, tests, level)
-    said += _net_benefit_answer(ranked, worth)
-    its = said[-1].code == "probabilities" and TIED not in said[-1].text
-    said += _decision_curve_answer(best, whole_table_rows(decision), level, its=its)
-    if len(said) <= FEW:
-        said += _resolution_answer(tested, lead, level)
-    elif len(said) > FEW + 1:  # the least important sentence is omitted
-        said = [one for one in said if one.code != "same-predictions"]
-    return shorten_answer(said)
+        answers.append(Answer("labels-only", text))
+    if calibration_tests or not any(ranking.bounds.values()):
+        answers += calibration_answer(ranked, best_set, calibration_tests, ranking.level)
+    answers += _net_benefit_answer(ranked, best_by_net_benefit)
+    its = answers[-1].code == "probabilities" and TIED not in answers[-1].text
+    answers += _decision_curve_answer(leader, whole_table_rows(decision), ranking.level, its=its)
+    if len(answers) <= FEW:
+        answers += _resolution_answer(best_set, lead, ranking.level)
+    elif len(answers) > FEW + 1:  # the least important sentence is omitted
+        answers = [answer for answer in answers if answer.code != "same-predictions"]
+    return shorten_answer(answers)
+
+
+def _no_leader_answer(ranking: Ranking) -> Answer:
+    """Return why no model has a value of the leading measure."""
+    reasons = {as_estimate(row.get(ranking.lead)).reason for row in ranking.models}
+    cause = "small counts are hidden" if "hidden_counts" in reasons else "a class has no row"
+    text = f"{CATALOG[ranking.lead].title} is undefined for every model: {cause}."
+    return Answer("no-leader", text)
 
 
 def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
@@ -255,53 +279,59 @@ def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
     return sorted(there, key=lambda row: sign * (as_estimate(row[name]).value or 0.0))
 
 
-def _best_model_answer(
-    ranked: Sequence[Row],
-    lead: str,
-    tested: BestSet | None,
-    level: float | None,
-    untested: str,
-    bounds: Mapping[str, float],
-) -> Answer:
-    """Return the sentence on the best model and ties with it; untested: why not compared."""
-    top = as_estimate(ranked[0][lead])
-    value, title = top.value or 0.0, CATALOG[lead].title
+def _best_model_answer(ranking: Ranking) -> Answer:
+    """Return the sentence on the best model and the models tied with it."""
+    ranked, lead = ranking.rows, ranking.lead
+    highest = as_estimate(ranked[0][lead])
+    value = highest.value or 0.0
+    title = CATALOG[lead].title
     leaders = [str(row["model"]) for row in ranked if as_estimate(row[lead]).value == value]
-    size = with_interval(value, top.low, top.high, level or 0.95)
+    interval = with_interval(value, highest.low, highest.high, ranking.level or 0.95)
     has = "has" if len(leaders) == 1 else "have"
-    first, more = f"{join_names(leaders)} {has} the highest {title}: {size}.", ""
+    text = f"{join_names(leaders)} {has} the highest {title}: {interval}."
     if len(ranked) == 1:
-        first = f"{join_names(leaders)} has {title} {size}."
+        text = f"{join_names(leaders)} has {title} {interval}."
     elif len(leaders) == len(ranked):
-        first = f"All models have the same {title}: {size}."
-    elif tested is None:
-        least = value - max(bounds.get(one, 0.0) for one in leaders)
-        at_best = {
-            str(row["model"]): (as_estimate(row[lead]).value or 0.0)
-            + bounds.get(str(row["model"]), 0.0)
-            for row in ranked
-        }
-        near = [name for name, most in at_best.items() if most > least and name not in leaders]
-        if near:
-            first = f"{join_names([*leaders, *near])} may have the highest {title}; "
-            first += f"{join_names(leaders)} {has} {size}."
-        more = untested
+        text = f"All models have the same {title}: {interval}."
+    elif ranking.best_set is None:
+        if rivals := _models_within_bounds(ranking, leaders, value):
+            text = f"{join_names([*leaders, *rivals])} may have the highest {title}; "
+            text += f"{join_names(leaders)} {has} {interval}."
+        text = f"{text} {ranking.untested}".rstrip()
     else:
-        known, order = tested.ties, [str(row["model"]) for row in ranked[len(leaders) :]]
-        worse = [name for name in order if not known.get(name, True)]
-        more = describe_ties([name for name in order if name not in worse], worse)
-    text = f"{first} {more}".rstrip()
-    return Answer("best", text, tuple(leaders), lead, value, top.low, top.high)
+        ties = ranking.best_set.ties
+        followers = [str(row["model"]) for row in ranked[len(leaders) :]]
+        worse = [model for model in followers if not ties.get(model, True)]
+        tied = [model for model in followers if model not in worse]
+        text = f"{text} {describe_ties(tied, worse)}".rstrip()
+    return Answer("best", text, tuple(leaders), lead, value, highest.low, highest.high)
 
 
-def _identical_models_answer(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
+def _models_within_bounds(ranking: Ranking, leaders: Sequence[str], value: float) -> list[str]:
+    """Return the models that may be as good as the leaders, as their values are not exact."""
+    bounds = ranking.bounds
+    lowest = value - max(bounds.get(model, 0.0) for model in leaders)
+    models = list[str]()
+    for row in ranking.rows:
+        model = str(row["model"])
+        most = (as_estimate(row[ranking.lead]).value or 0.0) + bounds.get(model, 0.0)
+        if most > lowest and model not in leaders:
+            models.append(model)
+    return models
+
+
+def _identical_models_answer(equal_models: EqualModels) -> list[Answer]:
     """Return the sentence on models with the same predictions in every row."""
-    if not same:
+    groups = equal_models.groups
+    if not groups:
         return []
-    text = f"{join_names(same[0], most=MAX_LISTED)} have identical {of}"
-    text += f"; so have {join_names(same[1], most=MAX_LISTED)}" if len(same) > 1 else ""
-    text += f" and {format_count(len(same) - 2, 'more group')} of models" if len(same) > 2 else ""
-    return [Answer("same-predictions", f"{text}.", tuple(name for some in same for name in some))]
+    text = f"{join_names(groups[0], most=MAX_LISTED)} have identical {equal_models.kind}"
+    if len(groups) > 1:
+        text += f"; so have {join_names(groups[1], most=MAX_LISTED)}"
+    if len(groups) > 2:
+        text += f" and {format_count(len(groups) - 2, 'more group')} of models"
+    models = tuple(model for group in groups for model in group)
+    return [Answer("same-predictions", f"{text}.", models)]
 
 
 def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:

@@ -12,6 +12,7 @@ from clfeval.arrays import Floats
 from clfeval.compare.families import ON_SCREEN
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.hypothesis_tests import (
@@ -23,8 +24,12 @@ from clfeval.inference.hypothesis_tests import (
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import class_average
-from clfeval.methods.measurement.measure_rows import measure_at_threshold, takes_scores
-from clfeval.methods.measurement.requested_measures import AT_RISK, RequestedMeasure
+from clfeval.methods.measurement.measure_rows import (
+    has_scored_model,
+    measure_at_threshold,
+    takes_scores,
+)
+from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.report.model_estimates import Observed
 
 EXPECTED = "expectation"
@@ -177,3 +182,27 @@ def _baseline_row(
         "p": None if isnan(p) else p,
         "method": method,
     }
+
+
+def two_class_baselines(
+    sample: Sample,
+    requested: Sequence[RequestedMeasure],
+    values: Observed,
+    of_scores: Sequence[Row],
+) -> list[Row]:
+    """Return the rows of baselines in the order of measures, constant predictions last."""
+    counts, patterns = sample.slices[None], sample.patterns.get(None)
+    measures = measures_with_baselines(requested)
+    independent = not counts.fractional and (patterns is None or patterns.clusters is None)
+    thresholds = {*sample.thresholds.values()}
+    constant_measures = [
+        measure for measure in measures if measure.name != NET_BENEFIT or len(thresholds) == 1
+    ]
+    of_labels = label_baselines(counts, measures, values, alike=independent)
+    of_constants = dummy_baselines(
+        counts, constant_measures, next(iter(thresholds), None), scored=has_scored_model(sample)
+    )
+    order = [measure.name for measure in measures]
+    return sorted(
+        [*of_labels, *of_scores, *of_constants], key=lambda row: order.index(str(row["measure"]))
+    )

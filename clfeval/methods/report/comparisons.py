@@ -38,6 +38,7 @@ from clfeval.methods.measurement.run_means import (
 )
 from clfeval.methods.report.model_estimates import Observed, score_estimates
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.records import dataclass
 
 FEW = 3  # models from which the best is corrected for selection
 DEPENDENT = "none: the test assumes independent rows without weights"
@@ -82,55 +83,115 @@ def observed_values(metrics: Sequence[Row]) -> Observed:
     }
 
 
-def compare_models(
-    estimates: Mapping[str, PairedEstimates],
-    held: Sequence[RequestedMeasure],
-    metrics: Sequence[Row],
-    patterns: Patterns | None,
-    called: Callable[[str], Iterable[str]],
-    options: ReportOptions,
-    counted: PredictionCounts | None,
-    uncut: Collection[str] = (),
-) -> tuple[dict[str, families.BestSet], dict[str, list[Row]]]:
-    """Return the best sets and tables of comparisons; called: measures that an option names.
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonSettings:
+    """How models are compared: with a reference or all with each other, and by which margins.
 
-    The family: all pairs of models, or those with a reference. uncut: models without threshold.
+    margins: the least difference that matters, by measure.
     """
-    every = [estimates[one.name] for one in held if one.name in estimates]
-    observed, reference, level = observed_values(metrics), options.reference, options.level
-    best, rows = dict[str, families.BestSet](), defaultdict[str, list[Row]](list)
-    ranked = reference is None or reference in families.EVERY
-    margins = numbers_by_measure(options.margin, called)
-    for one in every:
-        together = reference is not None and one.metric in OPERATING_POINT  # one family
-        compared = families.family_pairs(reference, one.models)
-        measures = len(OPERATING_POINT) if together else 1
-        family = families.adjusted_family(
-            one, compared, level=level, seed=options.seed, measures=measures
+
+    reference: str | None
+    level: float
+    seed: int
+    margins: Mapping[str, float]
+
+    @classmethod
+    def from_options(
+        cls, options: ReportOptions, measure_names: Callable[[str], Iterable[str]]
+    ) -> ComparisonSettings:
+        """Build from the options; measure_names: the measures that an option names."""
+        margins = numbers_by_measure(options.margin, measure_names)
+        return cls(options.reference, options.level, options.seed, margins)
+
+    @property
+    def ranks(self) -> bool:
+        """True if all models are compared with each other."""
+        return self.reference is None or self.reference in families.EVERY
+
+    def family(self, estimates: PairedEstimates) -> families.PairFamily | None:
+        """Return the compared pairs with adjusted p-values and intervals; None without any.
+
+        The measures of the operating point are one family where there is a reference.
+        """
+        is_operating_point = self.reference is not None and estimates.metric in OPERATING_POINT
+        return families.adjusted_family(
+            estimates,
+            families.family_pairs(self.reference, estimates.models),
+            level=self.level,
+            seed=self.seed,
+            measures=len(OPERATING_POINT) if is_operating_point else 1,
         )
-        found = families.best_set(family if ranked else None, one, seed=options.seed)
-        if found is not None:
-            best[one.metric] = found
-            rows["best"] += _best_rows(one, found) if ranked else ()
-            rows["winner"] += _winner_rows(one, found, observed)
-        if family is not None and reference is not None and patterns is not None:
-            named = zip(one.models, one.values.tolist(), strict=True)
-            kept = [observed.get((name, one.metric), Estimate(value)) for name, value in named]
-            size = float(from_units(patterns.n.sum(), patterns.unit))
-            rows["comparisons"] += families.reference_rows(
-                family, kept, size, reference, margin=margins.get(one.metric)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelComparisons:
+    """The best set of models by each measure, and the tables of comparisons by name."""
+
+    best_sets: Mapping[str, families.BestSet]
+    tables: Mapping[str, list[Row]]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The comparisons with the reference."""
+        return self.tables.get("comparisons", [])
+
+
+def compare_models(
+    estimates: Sequence[PairedEstimates],
+    observed: Observed,
+    sample_size: float | None,
+    settings: ComparisonSettings,
+) -> ModelComparisons:
+    """Return the best sets and tables of comparisons, by each of the measures estimated.
+
+    The family: all pairs of models, or those with a reference. sample_size: the number of rows,
+    None where those of the models may differ.
+    """
+    best_sets = dict[str, families.BestSet]()
+    tables = defaultdict[str, list[Row]](list)
+    for paired in estimates:
+        family = settings.family(paired)
+        best_set = families.best_set(family if settings.ranks else None, paired, seed=settings.seed)
+        if best_set is not None:
+            best_sets[paired.metric] = best_set
+            tables["best"] += _best_rows(paired, best_set) if settings.ranks else ()
+            tables["winner"] += _winner_rows(paired, best_set, observed)
+        if family is not None and settings.reference is not None and sample_size is not None:
+            value_of_model = zip(paired.models, paired.values.tolist(), strict=True)
+            values = [
+                observed.get((model, paired.metric), Estimate(value))
+                for model, value in value_of_model
+            ]
+            margin = settings.margins.get(paired.metric)
+            tables["comparisons"] += families.reference_rows(
+                family, values, sample_size, settings.reference, margin=margin
             )
-    if reference is not None and patterns is not None and counted is not None and every:
-        all_of = rows["comparisons"]
-        pairs = [*dict.fromkeys((str(row["model"]), str(row["reference"])) for row in all_of)]
-        pairs = [pair for pair in pairs if not {*pair} & {*uncut}]
-        wanted = numbers_by_measure(options.resolution, called)
-        rows["mcnemar"] = [*_mcnemar_rows(patterns, pairs)]
-        rows["together"] = [*_cochran_rows(patterns, uncut)]
-        rows["resolution"] = [*_resolution_rows(all_of, wanted, counted.size, level)]
-        if options.list_changes is not None:
-            rows["changes"] = [*list_changes(counted, pairs, options.list_changes)]
-    return best if ranked else {}, {name: some for name, some in rows.items() if some}
+    filled_tables = {name: rows for name, rows in tables.items() if rows}
+    return ModelComparisons(best_sets if settings.ranks else {}, filled_tables)
+
+
+def compare_rows(
+    patterns: Patterns,
+    predictions: PredictionCounts,
+    comparisons: Sequence[Row],
+    without_threshold: Collection[str],
+    options: ReportOptions,
+    measure_names: Callable[[str], Iterable[str]],
+) -> dict[str, list[Row]]:
+    """Return the tables of rows that two models predict differently, for compared models."""
+    names = [(str(row["model"]), str(row["reference"])) for row in comparisons]
+    pairs = [pair for pair in dict.fromkeys(names) if not {*pair} & {*without_threshold}]
+    resolutions = numbers_by_measure(options.resolution, measure_names)
+    tables = {
+        "mcnemar": [*_mcnemar_rows(patterns, pairs)],
+        "together": [*_cochran_rows(patterns, without_threshold)],
+        "resolution": [
+            *_resolution_rows(comparisons, resolutions, predictions.size, options.level)
+        ],
+    }
+    if options.list_changes is not None:
+        tables["changes"] = [*list_changes(predictions, pairs, options.list_changes)]
+    return {name: rows for name, rows in tables.items() if rows}
 
 
 def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> list[Row]:
@@ -335,89 +396,112 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
 
 
 def average_over_runs(
-    sample: Sample, each: Document, runs: Runs, options: ReportOptions
+    sample: Sample, result: Document, runs: Runs, options: ReportOptions
 ) -> Document:
     """Return means over runs, from a report that has each of them as a slice."""
-    level, prefix = options.confidence, slice_label((str(sample.roles.run),), ("",))
-    of_runs = dict[tuple[str, str], dict[str, Row]]()
-    for row in each.tables["measures"]:
-        if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-            key = str(row["measure"]), str(row["model"])
-            of_runs.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
+    level = options.confidence
+    prefix = slice_label((str(sample.roles.run),), ("",))
+    rows_by_run = _measure_rows_by_run(result.tables["measures"], prefix)
     values = {
-        key: {run: as_estimate(row["value"]) for run, row in mine.items()}
-        for key, mine in of_runs.items()
+        key: {run: as_estimate(row["value"]) for run, row in rows.items()}
+        for key, rows in rows_by_run.items()
     }
-    found = run_means(values, runs, level)
-    means = {(one.metric, one.model): one for one in found}
-    models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
-    lead = next(
-        (
-            name
-            for name in LEADS
-            if any(one.metric == name and one.mean.value is not None for one in found)
-        ),
-        LEADS[-1],
-    )
-    tied = (
-        {}
-        if level is None or options.reference is not None
-        else run_ties(lead, found, values, models, runs, level=level, seed=options.seed)
-    )
-    measures = list[Row]()  # of one class in the runs only
-    for row in each.tables["measures"]:
-        mean = means.get((str(row["measure"]), str(row["model"])))
-        if row["slice"] is not None:
-            measures.append(row)
-        elif mean is not None and row["estimator"] in ESTIMATORS:
-            measures.append({**row, "value": mean.mean, "se": None, "method": mean.method})
-    tables: dict[str, Sequence[Row]] = {
-        "models": [
-            row
-            if row["slice"] is not None
-            else {
-                **_mean_row(row, means, each.tables["models"]),
-                "tied": tied.get(str(row["model"])),
-            }
-            for row in each.tables["models"]
-        ],
-        "measures": measures,
-        "runs": [
-            {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
-            for (metric, model), mine in of_runs.items()
-            for run, row in mine.items()
-        ],
-        "run_spread": [
-            {
-                "measure": one.metric,
-                "model": one.model,
-                "runs": one.runs,
-                "mean": one.mean,
-                "sd": one.sd,
-                "method": one.method,
-            }
-            for one in found
-        ],
-        "confusion": [row for row in each.tables["confusion"] if row["slice"] is not None],
-    }
+    means = run_means(values, runs, level)
+    models = list(dict.fromkeys(str(row["model"]) for row in result.tables["models"]))
+    lead = _lead_of_means(means)
+    ties: Mapping[str, bool] = {}
+    if level is not None and options.reference is None:
+        ties = run_ties(lead, means, values, models, runs, level=level, seed=options.seed)
+    tables = _run_tables(result, means, ties, rows_by_run)
     if options.reference is not None and level is not None:
-        by_rows = row_differences(each.tables.get("comparisons", ()), prefix)
+        by_rows = row_differences(result.tables.get("comparisons", ()), prefix)
         tables["comparisons"] = [
             *run_comparisons(
                 values, models, runs, options.reference, by_rows, level=level, seed=options.seed
             )
         ]
+    comparisons = tables.get("comparisons", ())
+    notes = run_notes(lead, values, runs, result.parameters["cluster"], level)
     return replace(
-        each,
+        result,
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
-        parameters={**each.parameters, "reference": options.reference},
-        summary={**each.summary, "runs": len(runs.names)},
-        answer=tuple(run_answers(lead, found, tables.get("comparisons", ()), runs, level, tied)),
-        warnings=(
-            *each.warnings,
-            *run_notes(lead, values, runs, each.parameters["cluster"], level),
-        ),
+        parameters={**result.parameters, "reference": options.reference},
+        summary={**result.summary, "runs": len(runs.names)},
+        answer=tuple(run_answers(lead, means, comparisons, runs, level, ties)),
+        warnings=(*result.warnings, *notes),
     )
+
+
+RunRows = Mapping[tuple[str, str], Mapping[str, Row]]  # by measure and model, then run
+
+
+def _measure_rows_by_run(measures: Sequence[Row], prefix: str) -> RunRows:
+    """Return the measures of each run; prefix: of slices, before the name of the run."""
+    rows_by_run = dict[tuple[str, str], dict[str, Row]]()
+    for row in measures:
+        if row["slice"] is not None and row["estimator"] in ESTIMATORS:
+            key = str(row["measure"]), str(row["model"])
+            rows_by_run.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
+    return rows_by_run
+
+
+def _lead_of_means(means: Sequence[RunMean]) -> str:
+    """Return the first leading measure that some model has."""
+    measures = {mean.metric for mean in means if mean.mean.value is not None}
+    return next((name for name in LEADS if name in measures), LEADS[-1])
+
+
+def _run_tables(
+    result: Document, means: Sequence[RunMean], ties: Mapping[str, bool], rows_by_run: RunRows
+) -> dict[str, Sequence[Row]]:
+    """Return the tables of a report over runs, without comparisons; ties: of each model."""
+    mean_of = {(mean.metric, mean.model): mean for mean in means}
+    models = [
+        row
+        if row["slice"] is not None
+        else {
+            **_mean_row(row, mean_of, result.tables["models"]),
+            "tied": ties.get(str(row["model"])),
+        }
+        for row in result.tables["models"]
+    ]
+    runs: list[Row] = [
+        {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
+        for (metric, model), rows in rows_by_run.items()
+        for run, row in rows.items()
+    ]
+    run_spread: list[Row] = [
+        {
+            "measure": mean.metric,
+            "model": mean.model,
+            "runs": mean.runs,
+            "mean": mean.mean,
+            "sd": mean.sd,
+            "method": mean.method,
+        }
+        for mean in means
+    ]
+    return {
+        "models": models,
+        "measures": _measures_over_runs(result.tables["measures"], mean_of),
+        "runs": runs,
+        "run_spread": run_spread,
+        "confusion": [row for row in result.tables["confusion"] if row["slice"] is not None],
+    }
+
+
+def _measures_over_runs(
+    rows: Sequence[Row], mean_of: Mapping[tuple[str, str], RunMean]
+) -> list[Row]:
+    """Return the measures of runs, and means in place of the values of all rows together."""
+    measures = list[Row]()  # of one class in the runs only
+    for row in rows:
+        mean = mean_of.get((str(row["measure"]), str(row["model"])))
+        if row["slice"] is not None:
+            measures.append(row)
+        elif mean is not None and row["estimator"] in ESTIMATORS:
+            measures.append({**row, "value": mean.mean, "se": None, "method": mean.method})
+    return measures
 
 
 def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequence[Row]) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite, nan, sqrt
@@ -11,17 +11,20 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
-from clfeval.compare.families import family_pairs
+from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import DistinctRows, ScoredRows
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, as_estimate, cell_value
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import percentile_limits
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_table import average_influence, class_average
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.probability import distinct_starts
 from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.joint_sums import (
@@ -35,6 +38,7 @@ from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT,
 from clfeval.methods.measurement.score_measures import describe_resampling, draw_resamples
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
+from clfeval.methods.report.options import ReportOptions
 
 _BLOCK = 2**15
 
@@ -435,3 +439,35 @@ def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Mea
         ]
 
     return measured
+
+
+def net_benefit_estimates(
+    sample: Sample, models: Collection[str] = ()
+) -> dict[str, PairedEstimates]:
+    """Return paired estimates by net benefit of labels at the common threshold of all scores."""
+    patterns = sample.patterns.get(None)
+    thresholds = {*sample.thresholds.values()} - {None}
+    threshold = thresholds.pop() if len(thresholds) == 1 else None
+    if patterns is None or threshold is None or not 0 < threshold < 1:
+        return {}
+    costs = OutcomeCosts(threshold, 1 - threshold)
+    measure = RequestedMeasure(NET_BENEFIT, CATALOG[NET_BENEFIT].with_settings(stakes=costs), {})
+    excluded = {name for name in patterns.models if models and name not in models}
+    estimates = label_measures.label_estimates(patterns, measure, excluded)
+    return {} if estimates is None else {NET_BENEFIT: estimates}
+
+
+def best_by_net_benefit(
+    sample: Sample, rows: Sequence[Row], options: ReportOptions
+) -> BestSet | None:
+    """Return the best set by net benefit at the common threshold of all models with scores."""
+    scored = [row for row in rows if as_estimate(row.get(NET_BENEFIT)).value is not None]
+    if options.confidence is None or len({row["threshold"] for row in scored}) != 1:
+        return None
+    models = [str(row["model"]) for row in scored]
+    estimates = net_benefit_estimates(sample, models).get(NET_BENEFIT)
+    if estimates is None:
+        return None
+    pairs = family_pairs(None, estimates.models)
+    family = adjusted_family(estimates, pairs, level=options.level, seed=options.seed)
+    return best_set(family, estimates, seed=options.seed)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
-import numpy as np
-
-from clfeval.arrays import Counts
 from clfeval.compare.families import BestSet
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Document, Estimate, ResultNote, Row, shorten_answer
+from clfeval.document import Answer, Document, ResultNote, Row, shorten_answer
 from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
 from clfeval.measures.multiclass_scores import clipped_weight
@@ -29,10 +26,12 @@ from clfeval.methods.measurement.measure_rows import (
     takes_scores,
 )
 from clfeval.methods.measurement.requested_measures import (
+    RequestedMeasure,
     guess_class_order,
     parse_multiclass_measures,
     set_row_units,
 )
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     clipped_note,
     cluster_summary,
@@ -40,7 +39,7 @@ from clfeval.methods.provenance import (
     report_provenance,
 )
 from clfeval.methods.report import comparisons, slice_tests
-from clfeval.methods.report.answer import report_answer, slice_tested_models
+from clfeval.methods.report.answer import EqualModels, Ranking, report_answer, slice_tested_models
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.model_estimates import (
@@ -49,290 +48,432 @@ from clfeval.methods.report.model_estimates import (
     identical_columns,
     probability_estimates,
 )
+from clfeval.methods.report.model_table import confusion_rows, model_rows
 from clfeval.methods.report.multiclass_estimates import (
     multiclass_label_rows,
     multiclass_probability_rows,
 )
-from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.question import ReportQuestion
+from clfeval.records import dataclass, replace
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
+OF_ORDER = ("kappa_quadratic", "ordinal_mae")
 RARE = 10  # rows of a class below which estimates are imprecise
 MAX_LISTED = 3  # such classes by name
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMeasures:
+    """The measures of a sample of more than two classes.
+
+    estimates: paired estimates of models, by measure. digests: of labels, then of probabilities.
+    lost: rows whose class had probability 0, by model. scores: probabilities by model and slice,
+    where slices are tested.
+    """
+
+    rows: Sequence[Row]
+    estimates: Mapping[str, PairedEstimates]
+    digests: Sequence[str]
+    calibration_tests: Sequence[Row]
+    lost: Mapping[str, float]
+    scores: Mapping[str, Mapping[str | None, ClassScores]]
+
+
 def multiclass_result(
-    sample: Sample, counted: PredictionCounts, options: ReportOptions
+    sample: Sample, predictions: PredictionCounts, options: ReportOptions
 ) -> Document:
     """Return the result of a report on more than two classes, none of them positive."""
+    question = _question(predictions, options)
+    labels = predictions.labels()
+    all_rows = labels[None]
+    measured = _measure(predictions, labels, question, options)
+    measure_names = partial(_named_measures, predictions)
+    settings = comparisons.ComparisonSettings.from_options(options, measure_names)
+    compared = _compare(predictions, all_rows, question, measured, settings, options)
+    model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
+    models = [row for row in model_table if row["slice"] is None]
+    slices = _test_slices(sample, labels, question, measured, models, settings, options)
+    comparison_rows = [*compared.rows, *slices.comparisons]
+    tables: dict[str, Sequence[Row]] = {
+        "models": model_table,
+        "measures": measured.rows,
+        "calibration_tests": adjust_calibration_tests(measured.calibration_tests),
+        **compared.tables,
+        "confusion": _confusion_table(labels),
+    }
+    if len(labels) > 1:
+        tables |= {**slices.tables, "comparisons": comparison_rows}
+    if options.dummies:
+        tables["baselines"] = _baseline_table(
+            all_rows, question.requested, measured.rows, options.seed
+        )
+    ranking = Ranking(
+        models,
+        question.lead,
+        compared.best_sets.get(question.lead),
+        options.confidence,
+        explain_untested(options, same_rows=True),
+    )
+    leader, *further = report_answer(
+        ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
+    )
+    answer = (
+        *_order_answers(predictions),
+        *comparison_answers(comparison_rows, question.lead, options, measure_names),
+        *slices.sentences[:1],
+        leader,
+        *slices.sentences[1:],
+        *further,
+    )
+    return Document(
+        **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
+        summary=_summary(all_rows, predictions),
+        tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
+        answer=shorten_answer(answer),
+        warnings=_notes(all_rows, predictions, question.requested, measured.lost),
+    )
+
+
+def _question(predictions: PredictionCounts, options: ReportOptions) -> ReportQuestion:
+    """Return the requested measures, those that compare models, and the leading one."""
     names = (*options.measure, *options.compared)
-    asked = set_row_units(
-        parse_multiclass_measures(names, counted.order, ordered=counted.ordered), counted
+    measures = parse_multiclass_measures(names, predictions.order, ordered=predictions.ordered)
+    requested = set_row_units(measures, predictions)
+    _refuse_two_class_options(predictions, options)
+    all_rows = predictions.labels()[None]
+    comparisons.check_reference(all_rows.models, options, same_rows=True)
+    lead = _lead_measure(all_rows, predictions)
+    compared = comparisons.compared_measures(requested, lead, options)
+    return ReportQuestion(requested, compared, lead)
+
+
+def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
+    """Return the groups of models with equal labels."""
+    votes = zip(all_rows.models, all_rows.votes.T, strict=True)
+    return EqualModels(identical_columns(dict(votes)))
+
+
+def _notes(
+    all_rows: ClassPatterns,
+    predictions: PredictionCounts,
+    requested: Sequence[RequestedMeasure],
+    lost: Mapping[str, float],
+) -> tuple[ResultNote, ...]:
+    """Return the warnings; lost: rows whose class had probability 0, by model."""
+    return (
+        *_class_notes(all_rows),
+        *clipped_note(lost, all_rows.unit),
+        *counting_notes(predictions),
+        *caveat_notes(requested),
     )
-    _refuse_two_class_options(counted, options)
-    every = counted.labels()
-    whole, digests = every[None], [every[None].digest()]
-    comparisons.check_reference(whole.models, options, same_rows=True)
-    lead = _lead_measure(whole, counted)
-    held = comparisons.compared_measures(asked, lead, options)
-    metrics: dict[tuple[str | None, str], list[Row]] = {}
-    by, sizes = (
-        slice_tests.slice_test_measures(asked, several=True),
-        dict[str, tuple[slice_tests.SliceSize, slice_tests.SliceSize]](),
-    )
-    for label, patterns in every.items():
-        if label is not None:
-            left = subtract_part(whole, patterns, "truth", "votes")
-            sizes[label] = slice_tests.multiclass_slice_sizes(whole, patterns, left)
-        for row in multiclass_label_rows(label, patterns, asked, options.interval_settings):
-            metrics.setdefault((label, str(row["model"])), []).append(row)
-    tests, lost = list[Row](), dict[str, float]()
-    scores = dict[str, Mapping[str | None, ClassScores]]()
-    for i, model in enumerate(counted.models):
+
+
+def _named_measures(predictions: PredictionCounts, text: str) -> list[str]:
+    """Return the names in tables of the measures that a name requests."""
+    measures = parse_multiclass_measures((text,), predictions.order, ordered=predictions.ordered)
+    return [measure.name for measure in measures if measure.by == "name"]
+
+
+def _measure(
+    predictions: PredictionCounts,
+    labels: Mapping[str | None, ClassPatterns],
+    question: ReportQuestion,
+    options: ReportOptions,
+) -> ClassMeasures:
+    """Return the measures of labels and of class probabilities."""
+    all_rows, settings = labels[None], options.interval_settings
+    rows_by_model: RowsByModel = {}
+    for label, patterns in labels.items():
+        for row in multiclass_label_rows(label, patterns, question.requested, settings):
+            rows_by_model.setdefault((label, str(row["model"])), []).append(row)
+    digests = [all_rows.digest()]
+    calibration_tests = list[Row]()
+    lost = dict[str, float]()
+    scores_by_model = dict[str, Mapping[str | None, ClassScores]]()
+    for i, model in enumerate(predictions.models):
         if model.kind != "classes":
             continue
-        mine = counted.class_scores(i)
-        for label, counts in mine.items():
-            metrics[label, model.name] += multiclass_probability_rows(
-                label, model.name, counts, asked, options.interval_settings
-            )
-        digests.append(f"{model.name}{mine[None].digest()}")
-        lost[model.name] = clipped_weight(mine[None].truth, mine[None].p, mine[None].n).item()
-        top = mine[None].most_probable()
-        tests += calibration_test_rows(model.name, top, options.level, options.seed)
-        if sizes:
-            scores[model.name] = mine
+        scores = predictions.class_scores(i)
+        _add_probability_rows(rows_by_model, model.name, scores, question.requested, settings)
+        of_all_rows = scores[None]
+        digests.append(f"{model.name}{of_all_rows.digest()}")
+        lost[model.name] = clipped_weight(of_all_rows.truth, of_all_rows.p, of_all_rows.n).item()
+        calibration_tests += calibration_test_rows(
+            model.name, of_all_rows.most_probable(), options.level, options.seed
+        )
+        if len(labels) > 1:
+            scores_by_model[model.name] = scores
+    rows = _sort_measures(rows_by_model, labels, question.requested)
+    estimates = _paired_estimates(predictions, all_rows, question.compared, rows, options)
+    return ClassMeasures(rows, estimates, digests, calibration_tests, lost, scores_by_model)
 
-    def rest_of(
-        models: Collection[str], labels: Iterable[str], without: Sequence[str]
-    ) -> dict[slice_tests.Key, slice_tests.Complement]:
-        """Return the measures of the rows outside a slice and some other slices."""
-        found, wanted = list[Row](), slice_tests.use_default_intervals(options.interval_settings)
-        for label in labels:
-            part = reduce(add, [every[one] for one in (label, *without)])
-            left = subtract_part(whole, part, "truth", "votes")
-            found += multiclass_label_rows(label, left, by, wanted)
-            for name, mine in scores.items():
-                if name in models:
-                    some = reduce(add, [mine[one] for one in (label, *without)])
-                    less = subtract_part(mine[None], some, "truth", "p")
-                    found += multiclass_probability_rows(label, name, less, by, wanted)
-        # the worst case of correlation where clusters are in several slices
-        rho = -1.0 if any(size.spans for size, _ in sizes.values()) else 0.0
-        return {
-            key: replace(one, rho=rho) for key, one in slice_tests.complement_estimates(found, {})
-        }
 
-    order = {one.name: place for place, one in enumerate(asked)}
-    rows = fill_optional_columns(
-        [
-            row
-            for label in every
-            for model in whole.models
-            for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
-        ]
-    )
-    estimates = {
-        one.name: paired
-        for one in held
-        if not takes_scores(one) and (paired := class_label_estimates(whole, one))
-    }
-    estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
+RowsByModel = dict[tuple[str | None, str], list[Row]]  # by slice and model
+
+
+def _add_probability_rows(
+    rows_by_model: RowsByModel,
+    model: str,
+    scores: Mapping[str | None, ClassScores],
+    measures: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
+) -> None:
+    """Add the measures of the class probabilities of a model, of all rows and of each slice."""
+    for label, scores_of_slice in scores.items():
+        rows_by_model[label, model] += multiclass_probability_rows(
+            label, model, scores_of_slice, measures, settings
+        )
+
+
+def _sort_measures(
+    rows_by_model: RowsByModel,
+    labels: Mapping[str | None, ClassPatterns],
+    measures: Sequence[RequestedMeasure],
+) -> list[Row]:
+    """Return the rows of all slices and models in the order of measures."""
+    order = {measure.name: position for position, measure in enumerate(measures)}
+    rows = list[Row]()
+    for label in labels:
+        for model in labels[None].models:
+            rows += sorted(rows_by_model[label, model], key=lambda row: order[str(row["measure"])])
+    return fill_optional_columns(rows)
+
+
+def _paired_estimates(
+    predictions: PredictionCounts,
+    all_rows: ClassPatterns,
+    measures: Sequence[RequestedMeasure],
+    rows: Sequence[Row],
+    options: ReportOptions,
+) -> dict[str, PairedEstimates]:
+    """Return paired estimates of models by each measure, by bootstrap where there is no other."""
+    estimates = dict[str, PairedEstimates]()
+    for measure in measures:
+        paired = None if takes_scores(measure) else class_label_estimates(all_rows, measure)
+        if paired:
+            estimates[measure.name] = paired
+    of_scores = [measure for measure in measures if takes_scores(measure)]
+    estimates |= probability_estimates(predictions, all_rows, of_scores)
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
-            counted,
-            held,
+            predictions,
+            measures,
             comparisons.observed_values(rows),
-            whole,
+            all_rows,
             options.reference,
             options.interval_settings,
         )
+    return estimates
 
-    def called(text: str) -> list[str]:
-        """Return the names in tables of the measures that a name requests."""
-        found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
-        return [one.name for one in found if one.by == "name"]
 
-    best, found = comparisons.compare_models(estimates, held, rows, whole, called, options, counted)
-    compared_rows, tested = found.get("comparisons", []), best.get(lead)
-    scored = OF_PROBABILITIES if any(row["measure"] == "roc_auc" for row in rows) else ()
-    models = model_rows(
-        rows, (*scored, *OF_LABELS, *(("kappa_quadratic", "ordinal_mae") * counted.ordered)), tested
-    )
-    confusion = [
-        row
-        for label, one in every.items()
-        for row in confusion_rows(label, one.models, one.classes, one.tables, one.unit)
+def _compare(
+    predictions: PredictionCounts,
+    all_rows: ClassPatterns,
+    question: ReportQuestion,
+    measured: ClassMeasures,
+    settings: comparisons.ComparisonSettings,
+    options: ReportOptions,
+) -> comparisons.ModelComparisons:
+    """Return the comparisons of models, and of the rows that they predict differently."""
+    paired = [
+        measured.estimates[measure.name]
+        for measure in question.compared
+        if measure.name in measured.estimates
     ]
-    firsts = [row for row in models if row["slice"] is None]
-    same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
-    tables: dict[str, Sequence[Row]] = {
-        "models": models,
-        "measures": rows,
-        "calibration_tests": adjust_calibration_tests(tests),
-        **found,
-        "confusion": confusion,
+    compared = comparisons.compare_models(
+        paired,
+        comparisons.observed_values(measured.rows),
+        float(from_units(all_rows.n.sum(), all_rows.unit)),
+        settings,
+    )
+    if options.reference is None or not paired:
+        return compared
+    names = partial(_named_measures, predictions)
+    of_rows = comparisons.compare_rows(all_rows, predictions, compared.rows, (), options, names)
+    return replace(compared, tables={**compared.tables, **of_rows})
+
+
+def _model_table(
+    measures: Sequence[Row], best_set: BestSet | None, predictions: PredictionCounts
+) -> list[Row]:
+    """Return the rows of the first screen."""
+    has_areas = any(row["measure"] == "roc_auc" for row in measures)
+    of_probabilities = OF_PROBABILITIES if has_areas else ()
+    of_order = OF_ORDER if predictions.ordered else ()
+    return model_rows(measures, (*of_probabilities, *OF_LABELS, *of_order), best_set)
+
+
+def _confusion_table(labels: Mapping[str | None, ClassPatterns]) -> list[Row]:
+    """Return the cells of the confusion matrices of all rows and of each slice."""
+    return [
+        row
+        for label, patterns in labels.items()
+        for row in confusion_rows(
+            label, patterns.models, patterns.classes, patterns.tables, patterns.unit
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassComplements:
+    """Measures of the rows outside slices; spans: some cluster has rows in several slices."""
+
+    labels: Mapping[str | None, ClassPatterns]
+    scores: Mapping[str, Mapping[str | None, ClassScores]]
+    measures: Sequence[RequestedMeasure]
+    settings: IntervalSettings
+    spans: bool
+
+    def measure(
+        self, models: Collection[str], labels: Iterable[str], excluded: Sequence[str]
+    ) -> dict[slice_tests.Key, slice_tests.Complement]:
+        """Measure the rows outside each slice and outside the `excluded` slices."""
+        rows = list[Row]()
+        for label in labels:
+            names = (label, *excluded)
+            rows_inside = reduce(add, [self.labels[name] for name in names])
+            rows_outside = subtract_part(self.labels[None], rows_inside, "truth", "votes")
+            rows += multiclass_label_rows(label, rows_outside, self.measures, self.settings)
+            for model, scores in self.scores.items():
+                if model in models:
+                    scores_inside = reduce(add, [scores[name] for name in names])
+                    scores_outside = subtract_part(scores[None], scores_inside, "truth", "p")
+                    rows += multiclass_probability_rows(
+                        label, model, scores_outside, self.measures, self.settings
+                    )
+        # the worst case of correlation where clusters are in several slices
+        rho = -1.0 if self.spans else 0.0
+        return {
+            key: replace(complement, rho=rho)
+            for key, complement in slice_tests.complement_estimates(rows, {})
+        }
+
+    def retest(
+        self, model: str, labels: Sequence[str], excluded: Sequence[str]
+    ) -> dict[slice_tests.Key, slice_tests.Complement]:
+        """Measure one model in the rows outside each slice and outside the `excluded` slices."""
+        return self.measure([model], labels, excluded)
+
+
+def _test_slices(
+    sample: Sample,
+    labels: Mapping[str | None, ClassPatterns],
+    question: ReportQuestion,
+    measured: ClassMeasures,
+    models: Sequence[Row],
+    settings: comparisons.ComparisonSettings,
+    options: ReportOptions,
+) -> slice_tests.SlicesTested:
+    """Return the tests of each slice against the other rows, and of models inside slices."""
+    all_rows = labels[None]
+    sizes = {
+        label: slice_tests.multiclass_slice_sizes(
+            all_rows, patterns, subtract_part(all_rows, patterns, "truth", "votes")
+        )
+        for label, patterns in labels.items()
+        if label is not None
     }
-    first, *more = report_answer(
-        firsts,
-        lead,
-        tested,
-        (),
-        options.confidence,
-        same=same,
-        tests=tables["calibration_tests"],
-        untested=explain_untested(options, same_rows=True),
+    if not sizes:
+        return slice_tests.SlicesTested()
+    measures = slice_tests.slice_test_measures(question.requested, several=True)
+    complements = ClassComplements(
+        labels,
+        measured.scores,
+        measures,
+        slice_tests.use_default_intervals(options.interval_settings),
+        spans=any(size.spans for size, _ in sizes.values()),
     )
-    told = list[Answer]()
-    if sizes:
-        found_slices, more_rows, told = slice_tests.SliceEstimates(
-            slice_tests.slice_values(rows), by, sizes, options.confidence, sample.facets
-        ).results(
-            slice_tested_models(firsts, lead, options.reference, sample.roles.model),
-            rest_of(whole.models, sizes, ()),
-            lambda model, labels, without: rest_of([model], labels, without),
-            {},
-            estimates,
-            comparisons.slice_label_estimates(every, held, lead, options, class_label_estimates),
-            numbers_by_measure(options.margin, called),
-            options,
-        )
-        tables |= found_slices
-        compared_rows = tables["comparisons"] = [*compared_rows, *more_rows]
-    if options.dummies:
-        held_up = measures_with_baselines(asked)
-        tables["baselines"] = sorted(
-            class_baselines(whole, held_up, comparisons.observed_values(rows), options.seed),
-            key=lambda row: [one.name for one in held_up].index(str(row["measure"])),
-        )
-    return Document(
-        **report_provenance(sample, options, digests, weighed=whole.fractional),
-        summary={
-            "rows": from_units(whole.n.sum(), whole.unit).item(),
-            "classes": len(counted.order),
-            **cluster_summary(whole),
-            "models": len(whole.models),
-        },
-        tables={name: found for name, found in tables.items() if found or name == "confusion"},
-        answer=shorten_answer(
-            (
-                *_order_answers(counted),
-                *comparison_answers(compared_rows, lead, options, called),
-                *told[:1],
-                first,
-                *told[1:],
-                *more,
-            )
-        ),
-        warnings=(
-            *_warnings(whole),
-            *clipped_note(lost, whole.unit),
-            *counting_notes(counted),
-            *caveat_notes(asked),
-        ),
+    tests = slice_tests.SliceEstimates(
+        slice_tests.slice_values(measured.rows), measures, sizes, options.confidence, sample.facets
     )
+    tested = tests.tested(
+        slice_tested_models(models, question.lead, options.reference, sample.roles.model),
+        complements.measure(all_rows.models, sizes, ()),
+        complements.retest,
+        {},
+    )
+    estimates_inside = comparisons.slice_label_estimates(
+        labels, question.compared, question.lead, options, class_label_estimates
+    )
+    reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
+    return replace(tested, comparisons=[*tested.comparisons, *reference_rows])
 
 
-def _order_answers(counted: PredictionCounts) -> list[Answer]:
+def _baseline_table(
+    all_rows: ClassPatterns, requested: Sequence[RequestedMeasure], rows: Sequence[Row], seed: int
+) -> list[Row]:
+    """Return the rows of baselines in the order of measures."""
+    measures = measures_with_baselines(requested)
+    order = [measure.name for measure in measures]
+    baselines = class_baselines(all_rows, measures, comparisons.observed_values(rows), seed)
+    return sorted(baselines, key=lambda row: order.index(str(row["measure"])))
+
+
+def _summary(all_rows: ClassPatterns, predictions: PredictionCounts) -> dict[str, Any]:
+    """Return the totals of rows, classes, clusters and models."""
+    return {
+        "rows": from_units(all_rows.n.sum(), all_rows.unit).item(),
+        "classes": len(predictions.order),
+        **cluster_summary(all_rows),
+        "models": len(all_rows.models),
+    }
+
+
+def _order_answers(predictions: PredictionCounts) -> list[Answer]:
     """Return the hint on ordered classes, if labels are numbered or graded."""
-    of_labels = all(model.kind != "classes" for model in counted.models)
-    numbered = guess_class_order(counted.order)
-    if counted.ordered or not of_labels or numbered is None:
+    of_labels = all(model.kind != "classes" for model in predictions.models)
+    numbered = guess_class_order(predictions.order)
+    if predictions.ordered or not of_labels or numbered is None:
         return []
-    how = " ".join(format_option("--classes", one, bare=True) for one in numbered)
-    text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {how} "
+    flags = " ".join(format_option("--classes", name, bare=True) for name in numbered)
+    text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {flags} "
     text += "to compare models by quadratic kappa."
     return [Answer("unordered-classes", text)]
 
 
-def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions) -> None:
+def _refuse_two_class_options(predictions: PredictionCounts, options: ReportOptions) -> None:
     """Raise UsageError for options that need two classes."""
-    asked = {
-        "--threshold": counted.roles.threshold,
+    flags = {
+        "--threshold": predictions.roles.threshold,
         "--best-threshold": options.best_threshold,
         "--abstain": options.abstain,
         "--prevalence": options.prevalence,
     }
-    for flag, set_to in asked.items():
+    for flag, set_to in flags.items():
         if set_to:
-            what = f"{flag} needs a positive class, but none is named"
+            message = f"{flag} needs a positive class, but none is named"
             hint = "add --positive CLASS to evaluate one class against the rest"
-            raise UsageError.new(what, "positive-needed", hint=hint)
+            raise UsageError.new(message, "positive-needed", hint=hint)
 
 
-def _lead_measure(patterns: ClassPatterns, counted: PredictionCounts) -> str:
+def _lead_measure(patterns: ClassPatterns, predictions: PredictionCounts) -> str:
     """Return accuracy with an empty class, else Hand and Till's AUC, kappa or balanced accuracy."""
-    scored = all(model.kind == "classes" for model in counted.models)
+    scored = all(model.kind == "classes" for model in predictions.models)
     absent = not patterns.tables[0].sum(axis=1).all()
     if absent or scored:
         return "accuracy" if absent else "roc_auc"
-    return "kappa_quadratic" if counted.ordered else "balanced_accuracy"
+    return "kappa_quadratic" if predictions.ordered else "balanced_accuracy"
 
 
-def model_rows(
-    metrics: Sequence[Row],
-    names: Sequence[str],
-    tested: BestSet | None,
-    more: Callable[[str | None, str], Row] = lambda *_: {},
-) -> list[Row]:
-    """Return the rows of the first screen: one per model and slice; more: further cells."""
-    found: dict[tuple[Any, Any], dict[str, Any]] = {}
-    for row in metrics:
-        mine = found.setdefault((row["slice"], row["model"]), {})
-        if row["estimator"] in comparisons.ESTIMATORS:
-            mine[str(row["measure"])] = row["value"]
-    none, ties = Estimate(None, reason="needs_scores"), {} if tested is None else tested.ties
-    return [
-        {
-            "slice": label,
-            "model": model,
-            **more(label, model),
-            **{name: mine.get(name, none) for name in names},
-            "tied": None if label is not None else ties.get(model),
-        }
-        for (label, model), mine in found.items()
-    ]
-
-
-def confusion_rows(
-    label: str | None,
-    models: Sequence[str],
-    names: Sequence[str],
-    tables: Counts,
-    unit: float = 1,
-    *,
-    every: bool = False,
-) -> Iterator[Row]:
-    """Yield the cells of confusion matrices, (k, C, C); every: those without rows too."""
-    for model, table in zip(models, tables, strict=True):
-        totals = table.sum(axis=1)
-        for i, j in np.argwhere((table != 0) | every).tolist():
-            yield {
-                "slice": label,
-                "model": model,
-                "truth": names[i],
-                "predicted": names[j],
-                "rows": from_units(table[i, j], unit).item(),
-                "share": float(table[i, j] / totals[i]) if totals[i] else None,
-            }
-
-
-def _warnings(patterns: ClassPatterns) -> Iterator[ResultNote]:
+def _class_notes(patterns: ClassPatterns) -> Iterator[ResultNote]:
     """Yield warnings on classes without rows, with few rows, or never predicted."""
     rows = class_sizes(patterns, len(patterns.classes))
-    said = patterns.tables.sum(axis=(0, 1))
-    for code, which, what in (
+    predicted = patterns.tables.sum(axis=(0, 1))
+    for code, is_noted, message in (
         ("class-absent", rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
         (
             "small-class",
             (rows > 0) & (rows < RARE),
             f"fewer than {RARE} rows of {{}}: estimates for it are imprecise",
         ),
-        ("never-predicted", (said == 0) & (rows > 0), "no model predicts {}"),
+        ("never-predicted", (predicted == 0) & (rows > 0), "no model predicts {}"),
     ):
-        if names := [name for name, there in zip(patterns.classes, which, strict=True) if there]:
-            listed = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
-            left = len(names) - MAX_LISTED
-            listed += f" and {left:,} more" if left > 0 else ""
-            yield ResultNote(code, what.format(listed))
+        flags = zip(patterns.classes, is_noted.tolist(), strict=True)
+        if names := [name for name, flag in flags if flag]:
+            listing = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
+            further = len(names) - MAX_LISTED
+            listing += f" and {further:,} more" if further > 0 else ""
+            yield ResultNote(code, message.format(listing))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-import numpy as np
-
-from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
+from clfeval.compare.families import BestSet
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.patterns import CELLS
+from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.sample import Sample
 from clfeval.document import (
     Answer,
     Document,
     Estimate,
+    ResultNote,
     Row,
     Rows,
     as_estimate,
@@ -25,8 +24,6 @@ from clfeval.document import (
 )
 from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
-from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
@@ -39,41 +36,47 @@ from clfeval.methods.measurement.measure_rows import (
     unscored_model_rows,
 )
 from clfeval.methods.measurement.requested_measures import (
-    HARD,
     NET_BENEFIT,
-    OF_SCORES,
     RequestedMeasure,
     parse_measures,
     set_row_units,
 )
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
+    EqualModels,
+    Ranking,
     bound_notes,
     report_answer,
     sample_notes,
     score_notes,
     slice_tested_models,
 )
-from clfeval.methods.report.baselines import (
-    dummy_baselines,
-    label_baselines,
-    measures_with_baselines,
-)
+from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
-from clfeval.methods.report.model_estimates import identical_columns
-from clfeval.methods.report.multiclass_result import confusion_rows, model_rows, multiclass_result
-from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
+from clfeval.methods.report.model_estimates import (
+    best_by_net_benefit,
+    identical_columns,
+    net_benefit_estimates,
+)
+from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
+from clfeval.methods.report.multiclass_result import multiclass_result
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.question import ReportQuestion
+from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
+    Retest,
     SliceEstimates,
+    SlicesTested,
     label_complement_estimates,
     slice_complements,
     slice_sizes,
     slice_test_measures,
     slice_values,
 )
+from clfeval.records import dataclass, replace
 
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
@@ -83,29 +86,131 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
 
-        each, runs = comparisons.runs_as_slices(options, sample), Runs.from_sample(sample)
-        within = replace(options, reference=runs.reference(options.reference))
-        return comparisons.average_over_runs(each, _report(each, within), runs, options)
+        runs = Runs.from_sample(sample)
+        run_slices = comparisons.runs_as_slices(options, sample)
+        options_of_runs = replace(options, reference=runs.reference(options.reference))
+        result = _report(run_slices, options_of_runs)
+        return comparisons.average_over_runs(run_slices, result, runs, options)
     return _report(sample, options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleMeasures:
+    """The measures of a sample.
+
+    rows: of the whole table, and of slices by the measures that test these; table: all of them,
+    those of slices on demand. estimates: paired estimates of models, by measure. equal_models:
+    groups of models with equal predictions. digests: of labels, then of scores.
+    """
+
+    rows: Sequence[Row]
+    table: RowsBySlice
+    estimates: Mapping[str, PairedEstimates]
+    scores: ScoreResults
+    equal_models: Sequence[Sequence[str]]
+    digests: Sequence[str]
+
+    @property
+    def of_all_rows(self) -> Sequence[Row]:
+        """The measures of the whole table."""
+        return whole_table_rows(self.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoClassComparisons:
+    """The comparisons of models.
+
+    lead: the measure that the sentences on a reference name; instead: the leading measure where the
+    reference has labels only. best_set: by the leading measure. tables: without comparisons.
+    """
+
+    lead: str
+    instead: str | None
+    best_set: BestSet | None
+    rows: Sequence[Row]
+    tables: Mapping[str, list[Row]]
+    net_benefit: Mapping[str, float]  # of labels by model, as the reference has it
 
 
 def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
-    patterns = sample.patterns.get(None)
-    least = 0 if sample.counted is None else sample.counted.min_cell
-    hidden = least > 0
+    _refuse_unanswerable(sample, options)
+    question = _question(sample, options)
+    measured = _measure(sample, question, options)
+    compared = _compare(sample, question, measured, options)
+    models = _first_screen(sample, measured.of_all_rows, compared)
+    slices = _test_slices(sample, question, measured, models, options)
+    comparison_rows = [*compared.rows, *slices.comparisons]
+    tables = _own_tables(sample, question, measured, options)
+    tables.update(slices.tables)
+    at_prevalence = _prevalence_rows(sample, tables, models, options)
+    tables |= {"at_prevalence": at_prevalence} if at_prevalence else {}
+    tables |= {"comparisons": comparison_rows} if comparison_rows else {}
+    bound_note = bound_notes(
+        _bounds_of_lead(measured.of_all_rows, question.lead),
+        question.lead,
+        _min_cell(sample),
+        compared=options.reference is not None and len(sample.slices) > 1,
+        by=bool({*sample.roles.by} - {"file"}),
+    )
+    leader, *further = _leader_answers(
+        sample, question, measured, compared, models, tables, options
+    )
+    answer = (
+        *comparison_answers(
+            comparison_rows,
+            compared.lead,
+            options,
+            _measure_table_names,
+            compared.instead,
+            _make_operating_point(sample),
+        ),
+        *_threshold_answers(tables, leader, options),
+        *slices.sentences[:1],
+        leader,
+        *slices.sentences[1:],
+        *_restrict_answers(further, options),
+    )
+
+    def models_of_slices() -> list[Row]:
+        return _of_slices(two_class_model_rows(sample, measured.table))
+
+    weighed = sample.slices[None].fractional
+    return Document(
+        **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
+        summary=_summary(sample),
+        tables={
+            "models": RowsBySlice(models, models_of_slices),
+            **tables,
+            **compared.tables,
+            "confusion": two_class_confusion_rows(sample),
+        },
+        answer=shorten_answer(answer),
+        warnings=_notes(sample, question.requested, measured.scores.lost, models, bound_note),
+    )
+
+
+def _min_cell(sample: Sample) -> int:
+    """Return below which counts are hidden; 0 if none are."""
+    return 0 if sample.counted is None else sample.counted.min_cell
+
+
+def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
+    """Raise UsageError for options that need what the sample does not have."""
     flags = {
         "--best-threshold": options.best_threshold,
         "--abstain": options.abstain,
         "--prevalence": options.populations,
         "--reference": options.reference,
     }
-    for flag in [flag for flag, given in flags.items() if given and hidden]:
-        what = f"{flag} needs all counts, but small ones are hidden"
-        hint = "leave it out, or count the tables without --min-cell"
-        raise UsageError.new(what, "needs-predictions", hint=hint)
-    comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    if _min_cell(sample):
+        for flag in [flag for flag, value in flags.items() if value]:
+            message = f"{flag} needs all counts, but small ones are hidden"
+            hint = "leave it out, or count the tables without --min-cell"
+            raise UsageError.new(message, "needs-predictions", hint=hint)
+    has_patterns = None in sample.patterns
+    comparisons.check_reference(sample.slices[None].models, options, same_rows=has_patterns)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
@@ -116,198 +221,349 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             scored=has_scored_model(sample),
             single=sample.counted is None or sample.counted.bits is None,
         )
-    asked = set_row_units(
-        parse_measures(("default", *options.measure, *options.compared)), sample.counted
-    )
-    counts, counted, scored = sample.slices[None], sample.counted, ScoreResults()
-    uncut = {} if counted is None else counted.uncut
+
+
+def _question(sample: Sample, options: ReportOptions) -> ReportQuestion:
+    """Return the requested measures, those that compare models, and the leading one."""
+    predictions = sample.counted
+    names = ("default", *options.measure, *options.compared)
+    requested = set_row_units(parse_measures(names), predictions)
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
-    held = [
-        one
-        for one in comparisons.compared_measures(asked, lead, options)
-        if not takes_scores(one) or counted is None or counted.compares_scores
+    compared = [
+        measure
+        for measure in comparisons.compared_measures(requested, lead, options)
+        if not takes_scores(measure) or predictions is None or predictions.compares_scores
     ]
-    rows = label_measure_rows(sample, asked, options.interval_settings) + unscored_model_rows(
-        sample, asked
-    )
-    digests, estimates = (
-        [counts.digest()],
-        {
-            one.name: paired
-            for one in held
-            if patterns is not None
-            and not takes_scores(one)
-            and (paired := label_estimates(patterns, one, uncut)) is not None
-        },
-    )
-    if counted is not None and has_scored_model(sample):
-        scored = compute_score_results(sample, counted, asked, held, options, lead)
-        rows += scored.measures
-        estimates |= scored.estimates
-        digests += scored.digests
-    votes = () if patterns is None else zip(patterns.models, patterns.votes.T, strict=True)
-    same = scored.same + identical_columns(
-        {model: mine for model, mine in votes if model not in scored.lost}
-    )
-    judged = sort_measure_rows(rows, sample, asked)
-    metrics = RowsBySlice(
-        whole_table_rows(judged),
-        lambda: _of_slices(sort_measure_rows([*rows, *scored.unjudged()[0]], sample, asked)),
-    )
-    tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
-    if options.dummies:
-        tables["baselines"] = _baseline_rows(sample, asked, judged, scored.baselines)
-    stored = counted is not None and not counted.compares_scores and bool(scored.measures)
-    by, instead = LEAD_OF_LABELS if stored else lead, None
-    if options.reference in counts.models and options.reference not in getattr(
-        estimates.get(lead), "models", counts.models
-    ):
-        by, instead = LEAD_OF_LABELS, lead
-        estimates |= _net_benefit(sample)
-    best, found = comparisons.compare_models(
-        estimates, held, judged, patterns, _measure_table_names, options, counted, uncut
-    )
-    tested, compared_rows = best.get(lead), found.pop("comparisons", [])
-    compared_rows = comparisons.with_bounds(compared_rows, estimates)
-    firsts, told = _model_rows(sample, whole_table_rows(judged), tested), list[Answer]()
-    if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
-        one = estimates[NET_BENEFIT]
-        of_labels = dict(zip(one.models, one.values.tolist(), strict=True))
-        firsts = [
-            row
-            if as_estimate(row[NET_BENEFIT]).value is not None
-            else {**row, NET_BENEFIT: Estimate(of_labels.get(str(row["model"])))}
-            for row in firsts
-        ]
-    if len(sample.slices) > 1:
-        of_slices, others = slice_test_measures(asked), slice_complements(sample)
-        # bounds of the rows inside and outside a slice add up: hidden counts are not compared
-        beside = (
-            {}
-            if hidden
-            else scored.beside
-            | dict(label_complement_estimates(sample, others, of_slices, options.interval_settings))
-        )
-        sizes = slice_sizes(sample, others)
+    return ReportQuestion(requested, compared, lead)
 
-        def retest(
-            model: str, labels: Sequence[str], without: Sequence[str]
-        ) -> dict[Key, Complement]:
-            some = slice_complements(sample, labels, without)
-            rest = dict(
-                label_complement_estimates(sample, some, of_slices, options.interval_settings)
-            )
-            return {**rest, **scored.retest(model, labels, without)}
 
-        of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
-        positives = {
-            label: one.display_units("positives").max().item()
-            for label, one in sample.slices.items()
-            if label is not None
-        }
-        inside = comparisons.slice_label_estimates(
-            sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
+def _thresholdless(sample: Sample) -> Collection[str]:
+    """Return the models with scores but without a threshold."""
+    return () if sample.counted is None else sample.counted.uncut
+
+
+def _measure(sample: Sample, question: ReportQuestion, options: ReportOptions) -> SampleMeasures:
+    """Return the measures of labels and of scores."""
+    patterns, predictions = sample.patterns.get(None), sample.counted
+    requested = question.requested
+    rows = label_measure_rows(sample, requested, options.interval_settings)
+    rows += unscored_model_rows(sample, requested)
+    digests = [sample.slices[None].digest()]
+    estimates = _label_estimates(patterns, question.compared, _thresholdless(sample))
+    scores = ScoreResults()
+    if predictions is not None and has_scored_model(sample):
+        score_question = ScoreQuestion.from_measures(
+            requested, question.compared, question.lead, options
         )
-        found_slices, more_rows, told = SliceEstimates(
-            slice_values(judged), of_slices, sizes, options.confidence, sample.facets
-        ).results(
-            of_models,
-            beside,
-            retest,
-            positives,
-            estimates,
-            {**inside, **scored.inside},
-            numbers_by_measure(options.margin, _measure_table_names),
+        scores = compute_score_results(sample, predictions, score_question, options)
+        rows += scores.measures
+        estimates |= scores.estimates
+        digests += scores.digests
+    tested_rows = sort_measure_rows(rows, sample, requested)
+
+    def rows_of_slices() -> list[Row]:
+        untested_rows, _ = scores.untested()
+        return _of_slices(sort_measure_rows([*rows, *untested_rows], sample, requested))
+
+    table = RowsBySlice(whole_table_rows(tested_rows), rows_of_slices)
+    equal_models = [*scores.equal_models, *_equal_labels(patterns, scores.lost)]
+    return SampleMeasures(tested_rows, table, estimates, scores, equal_models, digests)
+
+
+def _label_estimates(
+    patterns: PatternCounts | None, measures: Sequence[RequestedMeasure], excluded: Collection[str]
+) -> dict[str, PairedEstimates]:
+    """Return paired estimates of models by measures of labels; none if rows may differ."""
+    estimates = dict[str, PairedEstimates]()
+    for measure in measures:
+        if patterns is None or takes_scores(measure):
+            continue
+        paired = label_estimates(patterns, measure, excluded)
+        if paired is not None:
+            estimates[measure.name] = paired
+    return estimates
+
+
+def _equal_labels(
+    patterns: PatternCounts | None, scored_models: Collection[str]
+) -> list[list[str]]:
+    """Return the groups of models without scores whose labels are equal."""
+    if patterns is None:
+        return []
+    votes = zip(patterns.models, patterns.votes.T, strict=True)
+    return identical_columns(
+        {model: labels for model, labels in votes if model not in scored_models}
+    )
+
+
+def _scores_are_stored(sample: Sample, scores: ScoreResults) -> bool:
+    """Return whether there are scores which counts files do not let compare."""
+    predictions = sample.counted
+    return predictions is not None and not predictions.compares_scores and bool(scores.measures)
+
+
+def _compare(
+    sample: Sample, question: ReportQuestion, measured: SampleMeasures, options: ReportOptions
+) -> TwoClassComparisons:
+    """Return the comparisons of models; of labels where the reference has no scores."""
+    patterns, predictions, reference = sample.patterns.get(None), sample.counted, options.reference
+    models = sample.slices[None].models
+    estimates = dict(measured.estimates)
+    lead, instead = question.lead, None
+    if _scores_are_stored(sample, measured.scores):
+        lead = LEAD_OF_LABELS
+    scored = estimates[question.lead].models if question.lead in estimates else models
+    if reference in models and reference not in scored:
+        lead, instead = LEAD_OF_LABELS, question.lead
+        estimates |= net_benefit_estimates(sample)
+    paired = [estimates[measure.name] for measure in question.compared if measure.name in estimates]
+    size = None if patterns is None else float(from_units(patterns.n.sum(), patterns.unit))
+    compared = comparisons.compare_models(
+        paired,
+        comparisons.observed_values(measured.rows),
+        size,
+        comparisons.ComparisonSettings.from_options(options, _measure_table_names),
+    )
+    tables = dict(compared.tables)
+    if reference is not None and patterns is not None and predictions is not None and paired:
+        tables |= comparisons.compare_rows(
+            patterns,
+            predictions,
+            compared.rows,
+            _thresholdless(sample),
             options,
+            _measure_table_names,
         )
-        tables |= {
-            name: each for name, each in found_slices.items() if name == "slices" or not hidden
-        }
-        apart = not any(own.spans for own, _ in sizes.values())  # no cluster is in two groups
-        if apart and (groups := heterogeneity_rows(judged, sample.facets, options.confidence)):
-            tables["heterogeneity"] = groups
-        compared_rows += more_rows
-    models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
-    bounds = {
+    rows = comparisons.with_bounds(tables.pop("comparisons", []), estimates)
+    best_set = compared.best_sets.get(question.lead)
+    net_benefit: Mapping[str, float] = {}
+    if instead is not None and NET_BENEFIT in estimates:
+        benefit = estimates[NET_BENEFIT]
+        net_benefit = dict(zip(benefit.models, benefit.values.tolist(), strict=True))
+    return TwoClassComparisons(lead, instead, best_set, rows, tables, net_benefit)
+
+
+def _first_screen(
+    sample: Sample, measures: Sequence[Row], compared: TwoClassComparisons
+) -> list[Row]:
+    """Return the rows of models, with net benefits of labels where the reference has those."""
+    rows = two_class_model_rows(sample, measures, compared.best_set)
+    if not compared.net_benefit:
+        return rows
+    return [
+        row
+        if as_estimate(row[NET_BENEFIT]).value is not None
+        else {**row, NET_BENEFIT: Estimate(compared.net_benefit.get(str(row["model"])))}
+        for row in rows
+    ]
+
+
+def _own_tables(
+    sample: Sample, question: ReportQuestion, measured: SampleMeasures, options: ReportOptions
+) -> dict[str, Rows]:
+    """Return the tables of measures, of scores, and of baselines if these are requested."""
+    tables: dict[str, Rows] = {"measures": measured.table, **measured.scores.tables}
+    if options.dummies:
+        tables["baselines"] = two_class_baselines(
+            sample,
+            question.requested,
+            comparisons.observed_values(measured.rows),
+            measured.scores.baselines,
+        )
+    return tables
+
+
+def _test_slices(
+    sample: Sample,
+    question: ReportQuestion,
+    measured: SampleMeasures,
+    models: Sequence[Row],
+    options: ReportOptions,
+) -> SlicesTested:
+    """Return the tests of each slice against the other rows, and of models inside slices."""
+    if len(sample.slices) == 1:
+        return SlicesTested()
+    hidden = _min_cell(sample) > 0
+    measures = slice_test_measures(question.requested)
+    complements = slice_complements(sample)
+    rest: dict[Key, Complement] = {}
+    # bounds of the rows inside and outside a slice add up: hidden counts are not compared
+    if not hidden:
+        labels = label_complement_estimates(
+            sample, complements, measures, options.interval_settings
+        )
+        rest = {**measured.scores.complements, **dict(labels)}
+    tests = SliceEstimates(
+        slice_values(measured.rows),
+        measures,
+        slice_sizes(sample, complements),
+        options.confidence,
+        sample.facets,
+    )
+    tested = tests.tested(
+        slice_tested_models(models, question.lead, options.reference, sample.roles.model),
+        rest,
+        partial(
+            _retest_complements, sample, measures, options.interval_settings, measured.scores.retest
+        ),
+        _positives_by_slice(sample),
+    )
+    label_estimates_inside = comparisons.slice_label_estimates(
+        sample.patterns,
+        question.compared,
+        question.lead,
+        options,
+        partial(label_estimates, without=_thresholdless(sample)),
+    )
+    estimates_inside = {**label_estimates_inside, **measured.scores.inside}
+    settings = comparisons.ComparisonSettings.from_options(options, _measure_table_names)
+    reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
+    tables = {name: rows for name, rows in tested.tables.items() if name == "slices" or not hidden}
+    # no cluster is in two groups
+    if not any(size.spans for size, _ in tests.sizes.values()):
+        groups = heterogeneity_rows(measured.rows, sample.facets, options.confidence)
+        tables |= {"heterogeneity": groups} if groups else {}
+    return SlicesTested(tables, [*tested.comparisons, *reference_rows], tested.sentences)
+
+
+def _retest_complements(
+    sample: Sample,
+    measures: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
+    retest_scores: Retest,
+    model: str,
+    labels: Sequence[str],
+    excluded: Sequence[str],
+) -> dict[Key, Complement]:
+    """Measure the rows outside each slice and outside the `excluded` slices."""
+    complements = slice_complements(sample, labels, excluded)
+    of_labels = label_complement_estimates(sample, complements, measures, settings)
+    return {**dict(of_labels), **retest_scores(model, labels, excluded)}
+
+
+def _positives_by_slice(sample: Sample) -> dict[str, Any]:
+    """Return the number of positives of each slice."""
+    return {
+        label: counts.display_units("positives").max().item()
+        for label, counts in sample.slices.items()
+        if label is not None
+    }
+
+
+def _prevalence_rows(
+    sample: Sample, tables: Mapping[str, Rows], models: Sequence[Row], options: ReportOptions
+) -> Sequence[Row]:
+    """Return the rows of predictive values at each prevalence, the requested ones first."""
+    rows = tables.get("at_prevalence", ())
+    if not options.populations:
+        return rows
+    from clfeval.methods.report.thresholds import prevalence_table
+
+    return [*prevalence_table(sample, options, models), *rows]
+
+
+def _bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:
+    """Return how far the leading measure of each model can be from that of the rows."""
+    return {
         str(row["model"]): cell_value(row.get("bound")) or 0.0
-        for row in whole_table_rows(judged)
+        for row in measures
         if row["measure"] == lead
     }
-    first, *more = report_answer(
-        firsts,
-        lead,
-        tested,
+
+
+def _leader_answers(
+    sample: Sample,
+    question: ReportQuestion,
+    measured: SampleMeasures,
+    compared: TwoClassComparisons,
+    models: Sequence[Row],
+    tables: Mapping[str, Rows],
+    options: ReportOptions,
+) -> list[Answer]:
+    """Return the sentence on the leading model, and those on its value and calibration."""
+    untested = "No comparison: small counts are hidden."
+    if not _min_cell(sample):
+        untested = explain_untested(
+            options,
+            same_rows=None in sample.patterns,
+            stored=_scores_are_stored(sample, measured.scores),
+        )
+    equal = "predictions"
+    if question.lead == LEAD_OF_LABELS:
+        equal = "labels"
+    elif measured.equal_models == measured.scores.equal_models:
+        equal = "scores"
+    bounds = {}
+    if compared.best_set is None:
+        bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
+    ranking = Ranking(
+        models, question.lead, compared.best_set, options.confidence, untested, bounds
+    )
+    leader, *further = report_answer(
+        ranking,
         whole_table_rows(tables.get("decision", ())),
-        options.confidence,
-        same=same,
-        of="labels"
-        if lead == LEAD_OF_LABELS
-        else ("scores" if same == scored.same else "predictions"),
-        worth=_best_by_net_benefit(sample, firsts, options),
-        tests=tables.get("calibration_tests", ()),
-        bounds={} if tested is not None else bounds,
-        untested="No comparison: small counts are hidden."
-        if hidden
-        else explain_untested(options, same_rows=patterns is not None, stored=stored),
+        tables.get("calibration_tests", ()),
+        EqualModels(measured.equal_models, equal),
+        best_by_net_benefit(sample, models, options),
     )
-    if lead == LEAD_OF_LABELS:
-        first = provenance.prefix_threshold(first, sample.thresholds)
-    cuts: tuple[Answer, ...] = ()
-    if options.populations:
-        from clfeval.methods.report.thresholds import prevalence_table
+    if question.lead == LEAD_OF_LABELS:
+        leader = provenance.prefix_threshold(leader, sample.thresholds)
+    return [leader, *further]
 
-        tables["at_prevalence"] = [
-            *prevalence_table(sample, options, firsts),
-            *tables.get("at_prevalence", ()),
-        ]
-    if options.populations:  # curves are those of these rows
-        more = [
-            replace(
-                one, text=f"At the prevalence of these rows, {one.text[:1].lower()}{one.text[1:]}"
-            )
-            if one.code in ("helps", "helps-nowhere")
-            else one
-            for one in more
-        ]
-    if options.uses_thresholds or options.populations:
-        from clfeval.methods.report.threshold_rules import threshold_answers
 
-        cuts = threshold_answers(tables, first.models, options.level)
-        more = [one for one in more if one.code != "corrected"]
+def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
+    """Return sentences that hold beside chosen thresholds and other prevalences."""
+    restricted = []
+    for answer in answers:
+        text = f"At the prevalence of these rows, {answer.text[:1].lower()}{answer.text[1:]}"
+        is_of_curves = answer.code in ("helps", "helps-nowhere")
+        if answer.code == "corrected" and (options.uses_thresholds or options.populations):
+            continue
+        is_restricted = is_of_curves and options.populations
+        restricted.append(replace(answer, text=text) if is_restricted else answer)
+    return restricted
+
+
+def _threshold_answers(
+    tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
+) -> tuple[Answer, ...]:
+    """Return the sentences on chosen thresholds and on prevalences."""
+    if not (options.uses_thresholds or options.populations):
+        return ()
+    from clfeval.methods.report.threshold_rules import threshold_answers
+
+    return threshold_answers(tables, leader.models, options.level)
+
+
+def _summary(sample: Sample) -> dict[str, Any]:
+    """Return the totals of classes and models, and below which counts are hidden."""
+    min_cell = _min_cell(sample)
+    return {
+        **provenance.class_totals(sample),
+        "models": len(sample.slices[None].models),
+        **({"min_cell": min_cell} if min_cell else {}),
+    }
+
+
+def _notes(
+    sample: Sample,
+    requested: Sequence[RequestedMeasure],
+    contradicted: Mapping[str, float],
+    models: Sequence[Row],
+    bound_note: Sequence[ResultNote],
+) -> tuple[ResultNote, ...]:
+    """Return the warnings; contradicted: rows whose class had probability 0, by model."""
     # requested log losses; the first screen has none with two classes
-    wishes_logs = any(
-        one.measure.id in ("log_loss", "log_loss_skill") and one.by != "default" for one in asked
+    asks_log_loss = any(
+        measure.measure.id in ("log_loss", "log_loss_skill") and measure.by != "default"
+        for measure in requested
     )
-    answer = (
-        *comparison_answers(
-            compared_rows, by, options, _measure_table_names, instead, _make_operating_point(sample)
-        ),
-        *cuts,
-        *told[:1],
-        first,
-        *told[1:],
-        *more,
-    )
-    if compared_rows:
-        tables["comparisons"] = compared_rows
-    sliced = bool({*sample.roles.by} - {"file"})
-    beside_slices = options.reference is not None and len(sample.slices) > 1
-    return Document(
-        **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
-        summary={
-            **provenance.class_totals(sample),
-            "models": len(counts.models),
-            **({"min_cell": least} if hidden else {}),
-        },
-        tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample)},
-        answer=shorten_answer(answer),
-        warnings=(
-            *sample_notes(sample),
-            *bound_notes(bounds, lead, least, compared=beside_slices, by=sliced),
-            *score_notes(firsts, scored.lost, sample.positive),
-            *(provenance.clipped_note(scored.lost) if wishes_logs else ()),
-            *caveat_notes(asked),
-        ),
+    return (
+        *sample_notes(sample),
+        *bound_note,
+        *score_notes(models, contradicted, sample.positive),
+        *(provenance.clipped_note(contradicted) if asks_log_loss else ()),
+        *caveat_notes(requested),
     )
 
 
@@ -315,96 +571,19 @@ def _of_slices(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["slice"] is not None]
 
 
-def _baseline_rows(
-    sample: Sample, asked: Sequence[RequestedMeasure], judged: Sequence[Row], scored: Sequence[Row]
-) -> list[Row]:
-    """Return the rows of baselines in the order of measures, constant predictions last."""
-    counts, patterns = sample.slices[None], sample.patterns.get(None)
-    held, values = measures_with_baselines(asked), comparisons.observed_values(judged)
-    alike = not counts.fractional and (patterns is None or patterns.clusters is None)
-    cuts = {*sample.thresholds.values()}
-    constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
-    found = [
-        *label_baselines(counts, held, values, alike=alike),
-        *scored,
-        *dummy_baselines(counts, constant, next(iter(cuts), None), scored=has_scored_model(sample)),
-    ]
-    order = [one.name for one in held]
-    return sorted(found, key=lambda row: order.index(str(row["measure"])))
-
-
 def _measure_table_names(text: str) -> Iterator[str]:
     """Yield the names in tables of the measures that a name requests."""
-    yield from (one.name for one in parse_measures((text,)))
+    yield from (measure.name for measure in parse_measures((text,)))
 
 
 def _make_operating_point(sample: Sample) -> OperatingPoint:
     """Return the threshold in force of all models, and the class totals."""
-    totals, cuts = provenance.class_totals(sample), {*sample.thresholds.values()} - {None}
-    where = "At the thresholds in force" if cuts else "By their labels"
-    if len(cuts) == 1:
-        where = f"At threshold {next(iter(cuts)):g}"
-    of = sample.slices[None]
-    flagged = dict(zip(of.models, ((of.tp + of.fp) / of.rows).tolist(), strict=True))
-    return OperatingPoint(where, totals["positives"], totals["negatives"], flagged)
-
-
-def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:
-    """Return paired estimates by net benefit of labels at the common threshold of all scores."""
-    patterns, cuts = sample.patterns.get(None), {*sample.thresholds.values()} - {None}
-    t = cuts.pop() if len(cuts) == 1 else None
-    if patterns is None or t is None or not 0 < t < 1:
-        return {}
-    measure = CATALOG[NET_BENEFIT].with_settings(stakes=OutcomeCosts(t, 1 - t))
-    asked = RequestedMeasure(NET_BENEFIT, measure, {})
-    without = {name for name in patterns.models if models and name not in models}
-    found = label_estimates(patterns, asked, without)
-    return {} if found is None else {NET_BENEFIT: found}
-
-
-def _best_by_net_benefit(
-    sample: Sample, rows: Sequence[Row], options: ReportOptions
-) -> BestSet | None:
-    """Return the best set by net benefit at the common threshold of all models with scores."""
-    known = [row for row in rows if as_estimate(row.get("net_benefit")).value is not None]
-    if options.confidence is None or len({row["threshold"] for row in known}) != 1:
-        return None
-    one = _net_benefit(sample, [str(row["model"]) for row in known]).get(NET_BENEFIT)
-    if one is None:
-        return None
-    pairs = family_pairs(None, one.models)
-    return best_set(
-        adjusted_family(one, pairs, level=options.level, seed=options.seed), one, seed=options.seed
-    )
-
-
-def _model_rows(sample: Sample, metrics: Sequence[Row], tested: BestSet | None = None) -> list[Row]:
-    """Return the rows of the first screen, with thresholds and 2 x 2 tables."""
-    counted = sample.counted
-
-    def cells(label: str | None, model: str) -> Row:
-        counts = sample.slices[label]
-        table = counts.take([counts.models.index(model)])
-        known = counted is None or counted.knows_labels(label, model)
-        return {
-            "threshold": sample.thresholds.get(model),
-            **{name: table.display_units(name)[0].item() if known else None for name in CELLS},
-        }
-
-    names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
-    return model_rows(metrics, names, tested, cells)
-
-
-def _confusion_rows(sample: Sample) -> list[Row]:
-    """Return the cells of the confusion matrices of models with labels or a threshold."""
-    rows, names = list[Row](), (sample.positive, negative_name(sample))
-    for label, counts in sample.slices.items():
-        tp, fn, fp, tn = (counts.display_units(name) for name in ("tp", "fn", "fp", "tn"))
-        tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
-        found = confusion_rows(label, counts.models, names, tables, every=True)
-        rows += [
-            row
-            for row in found
-            if sample.counted is None or sample.counted.knows_labels(label, str(row["model"]))
-        ]
-    return rows
+    totals = provenance.class_totals(sample)
+    thresholds = {*sample.thresholds.values()} - {None}
+    place = "At the thresholds in force" if thresholds else "By their labels"
+    if len(thresholds) == 1:
+        place = f"At threshold {next(iter(thresholds)):g}"
+    counts = sample.slices[None]
+    shares = ((counts.tp + counts.fp) / counts.rows).tolist()
+    flagged = dict(zip(counts.models, shares, strict=True))
+    return OperatingPoint(place, totals["positives"], totals["negatives"], flagged)

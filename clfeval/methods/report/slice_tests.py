@@ -32,9 +32,8 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.answer import slice_answer
-from clfeval.methods.report.comparisons import ESTIMATORS
-from clfeval.methods.report.options import ReportOptions
-from clfeval.records import dataclass, replace
+from clfeval.methods.report.comparisons import ESTIMATORS, ComparisonSettings
+from clfeval.records import dataclass, field, replace
 
 # measures that test slices: of two classes, of more; ranking, calibration, operating point
 OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
@@ -261,6 +260,15 @@ def label_complement_estimates(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SlicesTested:
+    """What the tests of slices give: tables by name, rows of `comparisons`, and sentences."""
+
+    tables: Mapping[str, list[Row]] = field(default_factory=dict)
+    comparisons: Sequence[Row] = ()
+    sentences: Sequence[Answer] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SliceEstimates:
     """Measures of slices by model and measure, then slice; facets: the columns of slices."""
 
@@ -270,31 +278,39 @@ class SliceEstimates:
     level: float | None
     facets: Facets
 
-    def results(
+    def tested(
         self,
-        judged: Sequence[str],
+        models: Sequence[str],
         rest: Mapping[Key, Complement],
         retest: Retest,
         positives: Mapping[str, Any],
-        whole: Mapping[str, PairedEstimates],
-        inside: Mapping[str, Mapping[str, PairedEstimates]],
-        margins: Mapping[str, float],
-        options: ReportOptions,
-    ) -> tuple[dict[str, list[Row]], list[Row], list[Answer]]:
-        """Return tables, rows of `comparisons`, and sentences; whole, inside: paired estimates."""
-        tables, rows = self.tables(rest, judged, retest, positives)
-        told = [*slice_answer(tables["slices"], rows, judged, self.level)]
-        enough = {label: (float(one.rows), one.enough) for label, (one, _) in self.sizes.items()}
-        within = slice_reference_rows(
-            inside,
-            whole,
+    ) -> SlicesTested:
+        """Return what the tests give; models: those whose worse slices are excluded from others."""
+        tables, comparisons = self.tables(rest, models, retest, positives)
+        sentences = slice_answer(tables["slices"], comparisons, models, self.level)
+        return SlicesTested(tables, comparisons, [*sentences])
+
+    def reference_rows(
+        self,
+        estimates: Mapping[str, PairedEstimates],
+        estimates_inside: Mapping[str, Mapping[str, PairedEstimates]],
+        settings: ComparisonSettings,
+    ) -> list[Row]:
+        """Return the comparisons of models with a reference in each slice.
+
+        whole, inside: paired estimates of all rows, and of each slice, by measure.
+        """
+        enough = {label: (float(size.rows), size.enough) for label, (size, _) in self.sizes.items()}
+        rows = slice_reference_rows(
+            estimates_inside,
+            estimates,
             enough,
-            str(options.reference),
-            level=options.level,
-            seed=options.seed,
-            margins=margins,
+            str(settings.reference),
+            level=settings.level,
+            seed=settings.seed,
+            margins=settings.margins,
         )
-        return tables, [*rows, *within], told
+        return [*rows]
 
     def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
