@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from os import PathLike, fspath
 from os.path import basename
@@ -20,7 +19,7 @@ from clfeval.compare.change import Change, change_of_independent, shared_correla
 from clfeval.compare.families import CALIBRATION
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history import file as history
-from clfeval.document import Document, ResultNote, Row, as_estimate
+from clfeval.document import Cell, Document, ResultNote, Row, as_estimate
 from clfeval.errors import (
     DataError,
     OfferedReading,
@@ -35,6 +34,7 @@ from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
+from clfeval.records import dataclass, replace
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import JOIN_NOTHING
 from clfeval.tables.predictions import Predictions
@@ -161,80 +161,140 @@ def compute_with_gates(
     return evaluate_gates(result, gates, beside)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadResult:
+    """A result, and how the predictions were read; None where there are no rows."""
+
+    document: Document
+    predictions: Predictions | None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of its tables."""
+        return sum(file.rows for file in self.document.inputs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedReport:
+    """A report of two joined tables; names: of models now, by their names in it."""
+
+    document: Document
+    names: Mapping[str, str]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that both tables have."""
+        return self.document.inputs[0].rows
+
+
 def table_baseline(
-    called: Any,
+    function: Any,
     table: Any,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     gates: Gates,
     result: Document,
-    read: OpenedTable | None,
+    opened: OpenedTable | None,
     on_open: OnOpen,
 ) -> Baseline | None:
     """Return the baseline if it is a table, else None.
 
-    called: the public function that computed `result` from `table` and `given`. read: how
-    the table was read. The same function reads the baseline, with the same options. Where both have
+    function: the public function that computed `result` from `table` and `options`. opened: how the
+    table was read. The same function reads the baseline, with the same options. Where both have
     a column of ids, changes are computed on their common rows by a joined report; else for
     independent rows, with a note on the reason. Raises what reading raises.
     """
     path = gates.baseline
     if not isinstance(path, (str, PathLike)) or reading.baseline_kind(path) != "table":
         return None
+    _refuse_without_rows(result, options)
+    current = ReadResult(result, opened if isinstance(opened, Predictions) else None)
+    earlier = _read_baseline(function, fspath(path), options, result, on_open)
+    obstacle = _join_obstacle(result, current.predictions, earlier.predictions)
+    if _is_read_once(table):
+        obstacle = "the table came from a pipe"
+    if options.get("interval") == "none":
+        obstacle = "intervals are switched off"
+    joined = None
+    if obstacle is None:
+        tables = {NEW: _only_table(table), OLD: _only_table(fspath(path))}
+        joined = _joined_report(tables, current, earlier, options, gates)
+    ignored_settings = _settings_of_results(function.__name__)
+    name = basename(fspath(path))
+    if joined is not None and joined.rows >= SHARED * max(current.rows, earlier.rows):
+        return _paired_baseline(name, joined, current, earlier, ignored_settings)
+    pairing, shared = "", dict[SharedKey, Change]()
+    if obstacle is None and joined is None:
+        obstacle = "they share no id or no model"
+    elif joined is not None:
+        share = joined.rows / math.sqrt(current.rows * earlier.rows)
+        shared = _changes(joined, current.document, earlier.document, share)
+        obstacle = f"of {current.rows:,} ids here and {earlier.rows:,} there {joined.rows:,} "
+        obstacle += "are shared"
+        pairing = f" ({obstacle}; not paired)"
+        obstacle += "; intervals and p-values account for these"
+    text = f"rows of {name} and of this table are not paired: {obstacle}"
+    notes = (ResultNote("baseline-unpaired", text),)
+    earlier_result = reading.EarlierResult(earlier.document, name, notes)
+    return Baseline.from_results(
+        result, earlier_result, ignored_settings, how=pairing, shared=shared
+    )
+
+
+def _refuse_without_rows(result: Document, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for a saved result, and for joined tables: these are not joined again."""
     if result.again:
-        what = "--baseline names a table, but a saved result has no rows to compare"
-        raise bad_option(what, "give a saved result: --baseline RESULT.json")
-    if given.get("join") not in (None, JOIN_NOTHING):
+        message = "--baseline names a table, but a saved result has no rows to compare"
+        raise bad_option(message, "give a saved result: --baseline RESULT.json")
+    if options.get("join") not in (None, JOIN_NOTHING):
         hint = "save the earlier result and compare with it: --baseline RESULT.json"
         raise bad_option("--baseline TABLE cannot be used with --join", hint)
-    command = command_of(called.__name__)
-    seen: list[OpenedTable] = []
 
-    def hear(one: OpenedTable) -> None:
-        seen.append(one)
-        on_open(one)
 
-    then = {name: value for name, value in given.items() if name not in RESULT_OPTIONS}
+def _read_baseline(
+    function: Any, path: str, options: Mapping[str, Any], result: Document, on_open: OnOpen
+) -> ReadResult:
+    """Return the result of the baseline, by the same function and options."""
+    opened_tables: list[OpenedTable] = []
+
+    def hear(opened: OpenedTable) -> None:
+        opened_tables.append(opened)
+        on_open(opened)
+
+    usable = {name: value for name, value in options.items() if name not in RESULT_OPTIONS}
     if positive := result.parameters.get("positive"):
-        then["positive"] = positive
-    before: Document = called.asked([fspath(path)], then, hear, lambda _: "")
-    name = basename(fspath(path))
-    but = {str(one.opt.signed) for one in command.options() if one.name in RESULT_OPTIONS}
-    known = read if isinstance(read, Predictions) else None
-    was = next((one for one in reversed(seen) if isinstance(one, Predictions)), None)
-    why = _join_obstacle(result, known, was)
-    why = "the table came from a pipe" if _is_read_once(table) else why
-    why = "intervals are switched off" if given.get("interval") == "none" else why
-    how, shared = "", dict[SharedKey, Change]()
-    if why is None:
-        assert known is not None
-        assert was is not None
-        tables = dict(zip((NEW, OLD), map(_only_table, (table, fspath(path))), strict=True))
-        joined, names = _joined_report(tables, (known, was), given, gates, result, before)
-        rows = 0 if joined is None else joined.inputs[0].rows
-        here, there = (sum(file.rows for file in one.inputs) for one in (result, before))
-        if joined is not None and rows >= SHARED * max(here, there):
-            left = f"{there - rows:,} of {name} and {here - rows:,} of this table are left out"
-            text = f"changes are paired on the {rows:,} shared rows: {left}"
-            notes = (ResultNote("baseline-rows", text),) if here + there > 2 * rows else ()
-            earlier = reading.EarlierResult(before, name, notes)
-            return Baseline.from_results(
-                result,
-                earlier,
-                but,
-                how=f" on {rows:,} shared rows",
-                shared=_changes(joined, (result, before), names),
-                changes=_newly_wrong(joined, names),
-            )
-        why = "they share no id or no model"
-        if joined is not None:
-            share = rows / math.sqrt(here * there)
-            shared = _changes(joined, (result, before), names, share)
-            why = f"of {here:,} ids here and {there:,} there {rows:,} are shared"
-            how = f" ({why}; not paired)"
-            why += "; intervals and p-values account for these"
-    text = f"rows of {name} and of this table are not paired: {why}"
-    earlier = reading.EarlierResult(before, name, (ResultNote("baseline-unpaired", text),))
-    return Baseline.from_results(result, earlier, but, how=how, shared=shared)
+        usable["positive"] = positive
+    document: Document = function.asked([path], usable, hear, lambda _: "")
+    predictions = [opened for opened in opened_tables if isinstance(opened, Predictions)]
+    return ReadResult(document, predictions[-1] if predictions else None)
+
+
+def _settings_of_results(command: str) -> set[str]:
+    """Return the settings in the signature of results that do not concern the rows."""
+    options = command_of(command).options()
+    return {str(option.opt.signed) for option in options if option.name in RESULT_OPTIONS}
+
+
+def _paired_baseline(
+    name: str,
+    joined: JoinedReport,
+    current: ReadResult,
+    earlier: ReadResult,
+    ignored_settings: set[str],
+) -> Baseline:
+    """Return the baseline with changes on the rows that both tables have."""
+    rows = joined.rows
+    text = f"changes are paired on the {rows:,} shared rows: {earlier.rows - rows:,} of {name} "
+    text += f"and {current.rows - rows:,} of this table are left out"
+    are_left_out = current.rows + earlier.rows > 2 * rows
+    notes = (ResultNote("baseline-rows", text),) if are_left_out else ()
+    return Baseline.from_results(
+        current.document,
+        reading.EarlierResult(earlier.document, name, notes),
+        ignored_settings,
+        how=f" on {rows:,} shared rows",
+        shared=_changes(joined, current.document, earlier.document),
+        changes=_newly_wrong(joined),
+    )
 
 
 def _join_obstacle(
@@ -261,132 +321,172 @@ def _join_obstacle(
 
 def _joined_report(
     tables: Mapping[str, Any],
-    reads: Sequence[Predictions],
-    given: Mapping[str, Any],
+    current: ReadResult,
+    earlier: ReadResult,
+    options: Mapping[str, Any],
     gates: Gates,
-    result: Document,
-    before: Document,
-) -> tuple[Document | None, dict[str, str]]:
-    """Return a report of the joined tables, and the current models' names by their names in it.
-
-    None if they share no model.
-    """
-    models = [[one.name for one in read.columns.models] for read in reads]
-    cells = [reading.rows_by_label(one) for one in (result, before)]
-    both = [one for one in cells[0] if one in cells[1]]
-    if not both:
-        return None, {}
-    called = [
-        {one: word if len(names) == 1 else f"{word}:{one}" for one in both}
-        for word, names in zip((NEW, OLD), models, strict=True)
+) -> JoinedReport | None:
+    """Return a report of the joined tables; None if they share no model or no id."""
+    opened = [read for read in (current.predictions, earlier.predictions) if read is not None]
+    rows_now = reading.rows_by_label(current.document)
+    rows_before = reading.rows_by_label(earlier.document)
+    common_models = [model for model in rows_now if model in rows_before]
+    if not common_models:
+        return None
+    joined_names = [
+        {
+            model: word if len(read.columns.models) == 1 else f"{word}:{model}"
+            for model in common_models
+        }
+        for word, read in zip((NEW, OLD), opened, strict=True)
     ]
-    options = _joined_options(reads, given, gates, called)
-    options["measure"] += [
+    joined_options = _joined_options(opened, options, gates, joined_names)
+    joined_options["measure"] += [
         name
         for name in (*CALIBRATION, "mean_score")
-        if any(as_estimate(row.get(name)).value is not None for row in cells[0].values())
+        if any(as_estimate(row.get(name)).value is not None for row in rows_now.values())
     ]
-    options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else called[1][both[0]]
+    old_names = joined_names[1]
+    joined_options["reference"] = f"{OLD}{NAMESAKES}"
+    if len(common_models) == 1:
+        joined_options["reference"] = old_names[common_models[0]]
     try:
-        joined: Document = report.asked(  # type: ignore[attr-defined]
-            tables, options, lambda _: None, lambda _: ""
+        document: Document = report.asked(  # type: ignore[attr-defined]
+            tables, joined_options, lambda _: None, lambda _: ""
         )
     except DataError as error:
-        if {one.code for one in error.problems} == {UNEQUAL_IDS}:  # no id is in both
-            return None, {}
-        if {one.code for one in error.problems} == {"conflicting-truth"}:
-            ids = str(reads[0].columns.id)
+        codes = {problem.code for problem in error.problems}
+        if codes == {UNEQUAL_IDS}:  # no id is in both
+            return None
+        if codes == {"conflicting-truth"}:
+            ids = str(opened[0].columns.id)
             words = f"{quote_name(ids)} only numbers the rows of each file; they are two samples"
             error.readings = (OfferedReading(words, {"ignore": (ids,)}),)
             error.settled = True
         raise
-    return joined, {new: one for one, new in called[0].items()}
+    return JoinedReport(document, {new: model for model, new in joined_names[0].items()})
 
 
-def _newly_wrong(joined: Document, names: Mapping[str, str]) -> list[Row]:
+def _newly_wrong(joined: JoinedReport) -> list[Row]:
     """Return the rows that a model predicted correctly in the baseline, and wrongly now."""
     return [
         {
-            "model": names[str(row["model"])],
+            "model": joined.names[str(row["model"])],
             "id": str(row["id"]),
             "truth": row["truth"],
             "before": row["before"],
             "after": row["after"],
         }
-        for row in joined.tables.get("changes", ())
+        for row in joined.document.tables.get("changes", ())
         if row["before"] == row["truth"]
     ]
 
 
 def _joined_options(
-    reads: Sequence[Predictions],
-    given: Mapping[str, Any],
+    opened: Sequence[Predictions],
+    options: Mapping[str, Any],
     gates: Gates,
-    called: Sequence[Mapping[str, str]],
+    joined_names: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:
     """Return the options of the joined report: on reading, roles, slices and comparisons."""
-    options = {name: given[name] for name in ROW_OPTIONS if given.get(name) not in (None, (), [])}
-    columns, names = reads[0].columns, [{*read.files[0].columns} for read in reads]
-    known = names[0] | names[1]
-    by = [name for name in columns.by if name in known]
-    inside = any(one.compares and one.slices is not None for one in gates.limits)
-    if inside and {*by} <= names[0] & names[1]:
-        options["by"], by = given.get("by"), []
-    found = (name for one in reads for name in (*one.columns.constants, *one.columns.row))
-    roles: set[str | None] = {*found}
-    for model in (model for one in reads for model in one.columns.models):
-        roles |= {*model.columns, model.beside}
-    others = known - roles  # in the joined table they would be models
-    options["ignore"] = [*dict.fromkeys([*as_list(given.get("ignore")), *by, *sorted(others)])]
-    cuts = given.get("threshold") or {}
-    cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
-    options["threshold"] = {
-        new: cut
-        for model, cut in cuts.items()
-        for new in ([None] if model is None else [one[model] for one in called if model in one])
+    joined_options = {
+        name: options[name] for name in ROW_OPTIONS if options.get(name) not in (None, (), [])
     }
-    wanted = [*as_list(given.get("measure")), *(one.metric for one in gates.limits if one.compares)]
-    options["measure"] = [
-        one for one in dict.fromkeys(wanted) if find_measure(one.partition(":")[0]) is not None
-    ]
-    models = [name for names in called for name in names.values()]
-    return options | {
+    columns = opened[0].columns
+    names_now, names_before = ({*read.files[0].columns} for read in opened)
+    slice_columns = [name for name in columns.by if name in names_now | names_before]
+    limits_slices = any(limit.compares and limit.slices is not None for limit in gates.limits)
+    if limits_slices and {*slice_columns} <= names_now & names_before:
+        joined_options["by"] = options.get("by")
+        slice_columns = []
+    # other columns would be models in the joined table
+    unused = sorted((names_now | names_before) - _columns_with_roles(opened))
+    ignored = [*as_list(options.get("ignore")), *slice_columns, *unused]
+    compared = [limit.metric for limit in gates.limits if limit.compares]
+    measures = dict.fromkeys([*as_list(options.get("measure")), *compared])
+    return joined_options | {
+        "ignore": [*dict.fromkeys(ignored)],
+        "threshold": _joined_thresholds(options.get("threshold"), joined_names),
+        "measure": [
+            measure for measure in measures if find_measure(measure.partition(":")[0]) is not None
+        ],
         "join": columns.id,
         "id": None,
         "missing": "drop",
-        "model": models,
+        "model": [name for names in joined_names for name in names.values()],
         "list_changes": MOST_CHANGES,
     }
 
 
+def _columns_with_roles(opened: Sequence[Predictions]) -> set[str | None]:
+    """Return the columns of models, and those that are constant or have one value a row."""
+    roles: set[str | None] = set()
+    for read in opened:
+        roles |= {*read.columns.constants, *read.columns.row}
+        for model in read.columns.models:
+            roles |= {*model.columns, model.beside}
+    return roles
+
+
+def _joined_thresholds(
+    given: Any, joined_names: Sequence[Mapping[str, str]]
+) -> dict[str | None, float]:
+    """Return the thresholds of models by their names in the joined table."""
+    thresholds = given or {}
+    if not isinstance(thresholds, Mapping):
+        thresholds = {None: thresholds}
+    joined_thresholds: dict[str | None, float] = {}
+    for model, threshold in thresholds.items():
+        if model is None:
+            joined_thresholds[None] = threshold
+        for names in joined_names:
+            if model in names:
+                joined_thresholds[names[model]] = threshold
+    return joined_thresholds
+
+
 def _changes(
-    joined: Document,
-    both: tuple[Document, Document],
-    names: Mapping[str, str],
-    share: float | None = None,
+    joined: JoinedReport, result: Document, before: Document, share: float | None = None
 ) -> dict[SharedKey, Change]:
     """Return the changes on common rows, by model, measure (as in results) and slice.
 
     share: that of common rows; then changes are of all rows, with errors correlated accordingly.
     """
-    rows = joined.tables.get("comparisons", ())
-    parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
-    cells = {part: [reading.rows_by_label(one, part) for one in both] for part in parts}
-    level, found = both[0].parameters.get("level") or LEVEL, dict[SharedKey, Change]()
-    for row in rows:
-        model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])
-        now, then = (one.get(model, {}) for one in cells[part])
-        metric = next((one for one in equivalent_names(str(row["measure"])) if one in now), None)
-        if metric is not None and then and row["against"] == "reference":
-            old, new, difference = (as_estimate(row[name]) for name in ("old", "new", "difference"))
-            p, size = (cast("float | None", row[name]) for name in ("p", "rows"))
-            change = Change(old, new, difference, p, paired=True, rows=size)
-            if share is not None:
-                was = next((then[one] for one in equivalent_names(metric) if one in then), None)
-                rho = shared_correlation(change, share)
-                change = change_of_independent(was, now[metric], level=level, rho=rho)
-            found[model, metric, part] = change
-    return found
+    comparisons = joined.document.tables.get("comparisons", ())
+    labels = dict.fromkeys(cast("str | None", row["slice"]) for row in comparisons)
+    rows_now = {label: reading.rows_by_label(result, label) for label in labels}
+    rows_before = {label: reading.rows_by_label(before, label) for label in labels}
+    level = result.parameters.get("level") or LEVEL
+    changes = dict[SharedKey, Change]()
+    for row in comparisons:
+        model, label = joined.names.get(str(row["model"]), ""), cast("str | None", row["slice"])
+        values_now = rows_now[label].get(model, {})
+        values_before = rows_before[label].get(model, {})
+        metric = _name_in(values_now, str(row["measure"]))
+        if metric is None or not values_before or row["against"] != "reference":
+            continue
+        change = _change_of_row(row)
+        if share is not None:
+            name_before = _name_in(values_before, metric)
+            value_before = None if name_before is None else values_before[name_before]
+            correlation = shared_correlation(change, share)
+            change = change_of_independent(
+                value_before, values_now[metric], level=level, rho=correlation
+            )
+        changes[model, metric, label] = change
+    return changes
+
+
+def _name_in(values: Mapping[str, Cell], measure: str) -> str | None:
+    """Return the name of a measure among values, which may be another one of its names."""
+    return next((name for name in equivalent_names(measure) if name in values), None)
+
+
+def _change_of_row(row: Row) -> Change:
+    """Return the change that a row of comparisons holds."""
+    old, new, difference = (as_estimate(row[name]) for name in ("old", "new", "difference"))
+    p_value, rows = (cast("float | None", row[name]) for name in ("p", "rows"))
+    return Change(old, new, difference, p_value, paired=True, rows=rows)
 
 
 def _is_read_once(table: Any) -> bool:

@@ -205,7 +205,7 @@ FEW, MIN_OPTIMISM = (3, 0.0005)  # models, or sentences, and optimism from which
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
+class ModelRanking:
     """The rows of models, and how these are ranked by the leading measure.
 
     level: of intervals, None without. untested: why models were not tested against the best.
@@ -234,7 +234,7 @@ class EqualModels:
 
 
 def report_answer(
-    ranking: Ranking,
+    ranking: ModelRanking,
     decision: Sequence[Row],
     calibration_tests: Sequence[Row],
     equal_models: EqualModels,
@@ -264,7 +264,7 @@ def report_answer(
     return shorten_answer(answers)
 
 
-def _no_leader_answer(ranking: Ranking) -> Answer:
+def _no_leader_answer(ranking: ModelRanking) -> Answer:
     """Return why no model has a value of the leading measure."""
     reasons = {as_estimate(row.get(ranking.lead)).reason for row in ranking.models}
     cause = "small counts are hidden" if "hidden_counts" in reasons else "a class has no row"
@@ -279,7 +279,7 @@ def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
     return sorted(there, key=lambda row: sign * (as_estimate(row[name]).value or 0.0))
 
 
-def _best_model_answer(ranking: Ranking) -> Answer:
+def _best_model_answer(ranking: ModelRanking) -> Answer:
     """Return the sentence on the best model and the models tied with it."""
     ranked, lead = ranking.rows, ranking.lead
     highest = as_estimate(ranked[0][lead])
@@ -307,7 +307,7 @@ def _best_model_answer(ranking: Ranking) -> Answer:
     return Answer("best", text, tuple(leaders), lead, value, highest.low, highest.high)
 
 
-def _models_within_bounds(ranking: Ranking, leaders: Sequence[str], value: float) -> list[str]:
+def _models_within_bounds(ranking: ModelRanking, leaders: Sequence[str], value: float) -> list[str]:
     """Return the models that may be as good as the leaders, as their values are not exact."""
     bounds = ranking.bounds
     lowest = value - max(bounds.get(model, 0.0) for model in leaders)

@@ -39,7 +39,12 @@ from clfeval.methods.provenance import (
     report_provenance,
 )
 from clfeval.methods.report import comparisons, slice_tests
-from clfeval.methods.report.answer import EqualModels, Ranking, report_answer, slice_tested_models
+from clfeval.methods.report.answer import (
+    EqualModels,
+    ModelRanking,
+    report_answer,
+    slice_tested_models,
+)
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.model_estimates import (
@@ -110,7 +115,7 @@ def multiclass_result(
         tables["baselines"] = _baseline_table(
             all_rows, question.requested, measured.rows, options.seed
         )
-    ranking = Ranking(
+    ranking = ModelRanking(
         models,
         question.lead,
         compared.best_sets.get(question.lead),

@@ -45,7 +45,7 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
-    Ranking,
+    ModelRanking,
     bound_notes,
     report_answer,
     sample_notes,
@@ -496,7 +496,7 @@ def _leader_answers(
     bounds = {}
     if compared.best_set is None:
         bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
-    ranking = Ranking(
+    ranking = ModelRanking(
         models, question.lead, compared.best_set, options.confidence, untested, bounds
     )
     leader, *further = report_answer(
