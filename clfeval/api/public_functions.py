@@ -23,6 +23,7 @@ from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.pages.schema import DRY_RUN
+from clfeval.tables.columns import OpenedTable
 from clfeval.tables.frames import as_text, first_line_of, pl
 from clfeval.tables.source import FRAME
 
@@ -359,43 +360,31 @@ def public_function(steps: Steps) -> Callable[..., Document]:
 
     @wraps(steps)
     def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
-        command, shape = command_of(steps.__name__), describe().__signature__
+        command = command_of(steps.__name__)
+        shape = describe().__signature__
         options = command.options()
-        if any(hasattr(one, "predict") for one in tables):
-            what = "a model is not a table of predictions"
-            hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
-            raise UsageError.new(what, "no-input", hint=hint)
+        _refuse_models(steps.__name__, tables)
         try:
             bound = shape.bind(*tables, on_open=on_open, **given)
         except TypeError as error:
-            unknown = next((name for name in given if name not in shape.parameters), None)
-            usage = f"; {called.__name__}(y_true, y_prob) or (table, truth='outcome')"
-            more = usage if unknown is None else _meant(unknown)
-            raise TypeError(f"{called.__name__}() {error}{more}") from None
+            hint = _hint_on_keywords(steps.__name__, given, shape)
+            raise TypeError(f"{steps.__name__}() {error}{hint}") from None
         try:
-            seen = (lambda _: None) if on_open is None else on_open
+            listener = _ignore if on_open is None else on_open
             first, second = map(bound.arguments.get, ARGUMENTS)
-            keywords = {name: one for name, one in given.items() if name not in ARGUMENTS}
-            table, said = frame_from_arrays(first, second, keywords)
+            keywords = {name: value for name, value in given.items() if name not in ARGUMENTS}
+            table, used = frame_from_arrays(first, second, keywords)
             if second is not None and "source" in shape.parameters:
-                said = {"source": "predictions", **said}  # mlcps reads metrics by default
-            write = partial(_python_call, called.__name__, options, said)
-            return _in_python(compute_or_ask(command, steps, table, said, seen, write), options)
+                used = {"source": "predictions", **used}  # mlcps reads metrics by default
+            write_call = partial(_python_call, steps.__name__, options, used)
+            result = compute_or_ask(command, steps, table, used, listener, write_call)
+            return _in_python(result, options)
         except ClfevalError as error:
             reword_error(error, options, PYTHON)
             if error.hint and not isinstance(given.get("by"), (str, NoneType)):
                 error.hint = re.sub(r"by=('[^']+:4')", r"by={\1: values}", error.hint)
                 error.args = ("\n".join(error.lines()),)
             raise
-
-    def _meant(word: str) -> str:
-        """Return the hint on what to use instead of an unknown keyword."""
-        options, shape = command_of(steps.__name__).options(), describe().__signature__
-        meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
-        if use := ELSEWHERE.get(word, meant):
-            return f"; use {use}"
-        close = suggestion(word, [*shape.parameters]) if word else None
-        return f"; {close}" if close else ""
 
     @cache
     def describe() -> Any:
@@ -417,6 +406,30 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     del public.__wrapped__  # its signature is not that of the public function
     public.asked, public.describe = asked, describe
     return called
+
+
+def _ignore(_: OpenedTable) -> None:
+    """Do nothing with a table that was opened."""
+
+
+def _refuse_models(function: str, tables: Sequence[object]) -> None:
+    """Raise UsageError for a model in place of its predictions."""
+    if any(hasattr(table, "predict") for table in tables):
+        hint = f"clfeval.{function}(y_true, model.predict_proba(X))"
+        raise UsageError.new("a model is not a table of predictions", "no-input", hint=hint)
+
+
+def _hint_on_keywords(function: str, given: Mapping[str, Any], shape: Signature) -> str:
+    """Return what to use instead of an unknown keyword, or how the function is called."""
+    unknown = next((name for name in given if name not in shape.parameters), None)
+    if unknown is None:
+        return f"; {function}(y_true, y_prob) or (table, truth='outcome')"
+    options = command_of(function).options()
+    meant = reword_for_python(MEANT.get(f"--{unknown.replace('_', '-')}", ""), options)
+    if use := ELSEWHERE.get(unknown, meant):
+        return f"; use {use}"
+    similar = suggestion(unknown, [*shape.parameters]) if unknown else None
+    return f"; {similar}" if similar else ""
 
 
 def _in_python(result: Document, options: Sequence[Option]) -> Result:

@@ -93,72 +93,96 @@ def cutoff_rows(
     label: str | None,
     model: str,
     rules: Sequence[ThresholdRule],
-    wanted: IntervalSettings,
-    found: ChosenThresholds,
+    settings: IntervalSettings,
+    chosen: ChosenThresholds,
 ) -> list[Row]:
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
-    value: on the rows that chose the threshold. honest, and the rates: expected on new data, less
-    the optimism of the two rates. Limits are those of a fixed threshold, from these rates, and
+    value: on the rows that chose the threshold. corrected, and the rates: expected on new data,
+    less the optimism of the two rates. Limits are those of a fixed threshold, from these rates, and
     include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
     Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
-    of a class: the honest values (too_few_rows, too_few_clusters).
+    of a class: the corrected values (too_few_rows, too_few_clusters).
     """
-    points, rows = found.points, list[Row]()
-    for i, (rule, place) in enumerate(zip(rules, found.at.tolist(), strict=True)):
-        reason = _explain_unmet(rule, points) if place < 0 else None
-        reason = INFINITE if found.unknown[i] == INFINITE else reason
-        who = {"slice": label, "model": model, "chosen_by": rule.name}
+    rows = list[Row]()
+    for i, rule in enumerate(rules):
+        names = {"slice": label, "model": model, "chosen_by": rule.name}
+        has_point = chosen.at[i] >= 0
+        reason = None if has_point else _explain_unmet(rule, chosen.points)
+        reason = INFINITE if chosen.unknown[i] == INFINITE else reason
         if reason is not None:
-            none = Estimate(None, reason=reason)
-            rows.append(
-                {
-                    **who,
-                    **dict.fromkeys(
-                        ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)
-                    ),
-                    "measure": rule.best.name,
-                    "value": none,
-                    "corrected": none,
-                    "limited": none if rule.within else None,
-                    **dict.fromkeys((*RATES, "flagged"), none),
-                }
-            )
-            continue
-        every = [one for one in (rule.best, rule.within, *RATES.values(), FLAGGED_MEASURE) if one]
-        mine, honest, wanders = found.here.take([i]), found.unknown[i], (np.nan, np.nan)
-        if found.choices is not None and wanted.level is not None:
-            low, high, _ = percentile_limits(found.choices.thresholds[i], level=wanted.level)
-            wanders = low.item(), high.item()
-        values = [float(measure_value(one, float_confusion(mine))[0]) for one in every]
-        judged = [Estimate(None, reason=honest)] * len(every)
-        if honest is None:
-            judged = estimate_measures(every, found.expected.take([i]), wanted)
-            judged = [*map(extend_limits, judged, values)]
-        if rule.safe and rule.within is not None:  # the rule promises one of the limits
-            judged = [
-                _apply_safe_limit(value, rule) if one.name == rule.within.name else value
-                for one, value in zip(every, judged, strict=True)
-            ]
-        *_, called = judged
-        rows.append(
-            {
-                **who,
-                "threshold": _finite_or_none(points.thresholds[place].item()),
-                "threshold_low": _finite_or_none(wanders[0]),
-                "threshold_high": _finite_or_none(wanders[1]),
-                "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
-                **{cell: mine.display_units(cell)[0].item() for cell in CELLS},
-                "measure": rule.best.name,
-                "value": make_estimate(values[0]),
-                "corrected": judged[0],
-                "limited": judged[1] if rule.within else None,
-                **dict(zip(RATES, judged[-len(RATES) - 1 :], strict=False)),
-                "flagged": called,
-            }
-        )
+            rows.append({**names, **_unmet_cells(rule, reason)})
+        else:
+            rows.append({**names, **_chosen_cells(rule, i, settings, chosen)})
     return rows
+
+
+def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
+    """Return the cells of a rule that chooses no threshold."""
+    undefined = Estimate(None, reason=reason)
+    empty = ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)
+    return {
+        **dict.fromkeys(empty),
+        "measure": rule.best.name,
+        "value": undefined,
+        "corrected": undefined,
+        "limited": undefined if rule.within else None,
+        **dict.fromkeys((*RATES, "flagged"), undefined),
+    }
+
+
+def _chosen_cells(
+    rule: ThresholdRule, i: int, settings: IntervalSettings, chosen: ChosenThresholds
+) -> Row:
+    """Return the cells of the threshold that rule i chooses."""
+    points, position = chosen.points, chosen.at[i].item()
+    table = chosen.here.take([i])
+    low, high = np.nan, np.nan
+    if chosen.choices is not None and settings.level is not None:
+        lower, upper, _ = percentile_limits(chosen.choices.thresholds[i], level=settings.level)
+        low, high = lower.item(), upper.item()
+    limited = [] if rule.within is None else [rule.within]
+    measures = [rule.best, *limited, *RATES.values(), FLAGGED_MEASURE]
+    values = [float(measure_value(measure, float_confusion(table))[0]) for measure in measures]
+    estimates = _expected_estimates(rule, measures, values, i, settings, chosen)
+    rates = estimates[-len(RATES) - 1 : -1]
+    last = len(points.tp) - 1
+    return {
+        "threshold": _finite_or_none(points.thresholds[position].item()),
+        "threshold_low": _finite_or_none(low),
+        "threshold_high": _finite_or_none(high),
+        "rule": NEVER if position == 0 else ALWAYS if position == last else FROM,
+        **{cell: table.display_units(cell)[0].item() for cell in CELLS},
+        "measure": rule.best.name,
+        "value": make_estimate(values[0]),
+        "corrected": estimates[0],
+        "limited": estimates[1] if rule.within else None,
+        **dict(zip(RATES, rates, strict=True)),
+        "flagged": estimates[-1],
+    }
+
+
+def _expected_estimates(
+    rule: ThresholdRule,
+    measures: Sequence[RequestedMeasure],
+    values: Sequence[float],
+    i: int,
+    settings: IntervalSettings,
+    chosen: ChosenThresholds,
+) -> list[Estimate]:
+    """Return the measures of rule i expected on new data; values: on the rows that chose."""
+    reason = chosen.unknown[i]
+    if reason is not None:
+        return [Estimate(None, reason=reason)] * len(measures)
+    expected = estimate_measures(measures, chosen.expected.take([i]), settings)
+    estimates = [*map(extend_limits, expected, values)]
+    if rule.safe and rule.within is not None:  # the rule promises one of the limits
+        estimates = [
+            _apply_safe_limit(estimate, rule) if measure.name == rule.within.name else estimate
+            for measure, estimate in zip(measures, estimates, strict=True)
+        ]
+    return estimates
 
 
 def _apply_safe_limit(one: Estimate, rule: ThresholdRule) -> Estimate:
