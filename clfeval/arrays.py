@@ -91,11 +91,11 @@ def cache_last_call(made: Callable[..., Floats]) -> Callable[..., Floats]:
     """Cache the last call of a function of read-only arrays, by thread; results are read-only."""
     last = threading.local()
 
-    def forget(_: Any = None) -> None:
+    def forget(_: object = None) -> None:
         last.held = (), None
 
     @wraps(made)
-    def found(*given: Any) -> Floats:
+    def found(*given: object) -> Floats:
         held, value = getattr(last, "held", ((), None))
         if value is not None and all(one() is two for one, two in zip(held, given, strict=True)):
             return np.asarray(value)

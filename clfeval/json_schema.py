@@ -45,7 +45,7 @@ class JsonSchema:
         self._schema = schema
         self._checks: dict[str, ValueCheck] = {}
 
-    def violation(self, document: Any) -> Violation | None:
+    def violation(self, document: object) -> Violation | None:
         """Return the first thing that the document breaks; None if there is nothing."""
         return self.referred("#")(document)
 
@@ -64,7 +64,7 @@ class JsonSchema:
         if len(checks) < 2:
             return checks[0] if checks else _accept
 
-        def check_all(value: Any) -> Violation | None:
+        def check_all(value: object) -> Violation | None:
             for check in checks:
                 if violation := check(value):
                     return violation
@@ -73,7 +73,7 @@ class JsonSchema:
         return check_all
 
 
-def _accept(_: Any) -> Violation | None:
+def _accept(_: object) -> Violation | None:
     return None
 
 
@@ -98,7 +98,7 @@ TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     """Return a value as a message names it, of at most 40 characters."""
     for kind in ("object", "array"):
         name, holds = TYPES[kind]
@@ -114,7 +114,7 @@ def _type_check(_: JsonSchema, __: Schema, names: str | Sequence[str]) -> ValueC
     text = " or ".join(words for words, _ in types)
     tests = [test for _, test in types]
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         for test in tests:
             if test(value):
                 return None
@@ -124,10 +124,10 @@ def _type_check(_: JsonSchema, __: Schema, names: str | Sequence[str]) -> ValueC
 
 
 def _enum_check(_: JsonSchema, __: Schema, choices: Sequence[Any]) -> ValueCheck:
-    def is_same(value: Any, choice: Any) -> bool:
+    def is_same(value: object, choice: object) -> bool:
         return isinstance(value, bool) == isinstance(choice, bool) and bool(value == choice)
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         for choice in choices:
             if is_same(value, choice):
                 return None
@@ -138,14 +138,14 @@ def _enum_check(_: JsonSchema, __: Schema, choices: Sequence[Any]) -> ValueCheck
     return check
 
 
-def _const_check(owner: JsonSchema, part: Schema, value: Any) -> ValueCheck:
+def _const_check(owner: JsonSchema, part: Schema, value: object) -> ValueCheck:
     return _enum_check(owner, part, [value])
 
 
 def _properties_check(owner: JsonSchema, _: Schema, parts: Mapping[str, Schema]) -> ValueCheck:
     checks = [(key, owner.check_of(part)) for key, part in parts.items()]
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         if not isinstance(value, dict):
             return None
         for key, check_value in checks:
@@ -157,7 +157,7 @@ def _properties_check(owner: JsonSchema, _: Schema, parts: Mapping[str, Schema])
 
 
 def _required_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueCheck:
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         missing = [key for key in keys if key not in value] if isinstance(value, dict) else []
         return Violation((missing[0],), "is missing") if missing else None
 
@@ -186,7 +186,7 @@ def _additional_check(owner: JsonSchema, part: Any, values: Schema) -> ValueChec
 def _property_names_check(owner: JsonSchema, _: Schema, part: Schema) -> ValueCheck:
     check_name = owner.check_of(part)
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         for key in value if isinstance(value, dict) else ():
             if violation := check_name(key):
                 return _prefixed(key, violation)
@@ -199,7 +199,7 @@ def _items_check(owner: JsonSchema, part: Any, entries: Schema) -> ValueCheck:
     check_element = owner.check_of(entries)
     start = len(part.get("prefixItems", ()))
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         if not isinstance(value, (list, tuple)):
             return None
         for number, element in enumerate(value):
@@ -213,7 +213,7 @@ def _items_check(owner: JsonSchema, part: Any, entries: Schema) -> ValueCheck:
 def _prefix_items_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> ValueCheck:
     checks = [owner.check_of(part) for part in parts]
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         entries = value if isinstance(value, (list, tuple)) else ()
         for number, (check_element, element) in enumerate(zip(checks, entries, strict=False)):
             if violation := check_element(element):
@@ -224,7 +224,7 @@ def _prefix_items_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -
 
 
 def _unique_check(_: JsonSchema, __: Schema, distinct: bool) -> ValueCheck:
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         entries = [*map(repr, value)] if isinstance(value, (list, tuple)) else []
         repeated = distinct and len({*entries}) < len(entries)
         return Violation((), "has an entry twice") if repeated else None
@@ -236,7 +236,7 @@ def _size_check(kinds: tuple[type[Any], ...], compare: str) -> Callable[..., Val
     """Return the keyword that limits how many entries a list, or an object, has."""
 
     def keyword(_: JsonSchema, __: Schema, limit: int) -> ValueCheck:
-        def check(value: Any) -> Violation | None:
+        def check(value: object) -> Violation | None:
             if not isinstance(value, kinds):
                 return None
             allowed = len(value) >= limit if compare == "fewer" else len(value) <= limit
@@ -251,7 +251,7 @@ def _limit_check(holds: Callable[[float, float], bool], words: str) -> Callable[
     """Return the keyword that limits numbers."""
 
     def keyword(_: JsonSchema, __: Schema, limit: float) -> ValueCheck:
-        def check(value: Any) -> Violation | None:
+        def check(value: object) -> Violation | None:
             if (
                 not isinstance(value, (int, float))
                 or isinstance(value, bool)
@@ -268,7 +268,7 @@ def _limit_check(holds: Callable[[float, float], bool], words: str) -> Callable[
 def _pattern_check(_: JsonSchema, __: Schema, pattern: str) -> ValueCheck:
     form = re.compile(pattern)
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         if not isinstance(value, str) or form.search(value):
             return None
         return Violation((), f"is {_format_value(value)}, which does not match {pattern}")
@@ -279,7 +279,7 @@ def _pattern_check(_: JsonSchema, __: Schema, pattern: str) -> ValueCheck:
 def _all_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> ValueCheck:
     checks = [owner.check_of(part) for part in parts]
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         for check_part in checks:
             if violation := check_part(value):
                 return violation
@@ -292,7 +292,7 @@ def _any_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> Valu
     """Return the check of alternatives; what breaks all of them is told of the first."""
     checks = [owner.check_of(part) for part in parts]
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         violations = list[Violation]()
         for check_part in checks:
             violation = check_part(value)
@@ -307,7 +307,7 @@ def _any_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> Valu
 def _one_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> ValueCheck:
     checks = [owner.check_of(part) for part in parts]
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         violations = [violation for part in checks if (violation := part(value))]
         if len(violations) == len(checks) - 1:
             return None
@@ -319,7 +319,7 @@ def _one_of_check(owner: JsonSchema, _: Schema, parts: Sequence[Schema]) -> Valu
 def _not_check(owner: JsonSchema, _: Schema, part: Schema) -> ValueCheck:
     check_part = owner.check_of(part)
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         return None if check_part(value) else Violation((), "has a value that is not allowed")
 
     return check
@@ -330,14 +330,14 @@ def _condition_check(owner: JsonSchema, part: Any, condition: Schema) -> ValueCh
         owner.check_of, (condition, part.get("then", True), part.get("else", True))
     )
 
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         return else_check(value) if condition_check(value) else then_check(value)
 
     return check
 
 
 def _ascending_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueCheck:
-    def check(value: Any) -> Violation | None:
+    def check(value: object) -> Violation | None:
         if not isinstance(value, dict):
             return None
         numbers = [(key, value[key]) for key in keys if _is_number(value.get(key))]

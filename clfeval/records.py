@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(cls: type | None = None, **options: Any) -> Any:
+    def dataclass(cls: type | None = None, **options: object) -> Any:
         """Return what `dataclasses.dataclass` does, see `_define`."""
         return (lambda one: _define(one, **options)) if cls is None else _define(cls, **options)
 

@@ -113,7 +113,7 @@ SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 def compute_with_gates(
     command: Command,
-    table: Any,
+    table: object,
     given: Mapping[str, Any],
     gates: Gates,
     on_open: tuple[OnOpen, OnOpen],
@@ -489,13 +489,13 @@ def _change_of_row(row: Row) -> Change:
     return Change(old, new, difference, p_value, paired=True, rows=rows)
 
 
-def _is_read_once(table: Any) -> bool:
+def _is_read_once(table: object) -> bool:
     """Return whether a table can be read once only."""
     one = _only_table(table)
     named = isinstance(one, (str, PathLike))
     return named and (not os.path.isfile(one) if os.path.exists(one) else one == "-")
 
 
-def _only_table(table: Any) -> Any:
+def _only_table(table: object) -> Any:
     """Return the single table of a list of one."""
     return table[0] if isinstance(table, (list, tuple)) and len(table) == 1 else table

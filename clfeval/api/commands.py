@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clfeval.methods.tune_jpt.options import TuneOptions
 
 
-def saved_result(given: Any) -> Document | None:
+def saved_result(given: object) -> Document | None:
     """Return the saved result, None for tables; UsageError for several results."""
     if isinstance(given, Document):
         return replace(given, gates=(), again=True)
@@ -49,14 +49,14 @@ def saved_result(given: Any) -> Document | None:
     return replace(result, gates=(), again=True, python=False)
 
 
-def saved_files(given: Any) -> list[str]:
+def saved_files(given: object) -> list[str]:
     """Return the files that hold a saved result."""
     files = [split_path(path)[1] for path in table_paths(given)]
     return [file for file in files if os.path.isfile(file) and holds_result(Path(file))]
 
 
 def add_gate_measures(
-    command: Command, table: Any, given: Mapping[str, Any], gates: Gates
+    command: Command, table: object, given: Mapping[str, Any], gates: Gates
 ) -> dict[str, Any]:
     """Return the options of a report, with the measures of its gates added."""
     if command.name != "report" or saved_files(table):  # a saved result has fixed measures
@@ -131,7 +131,7 @@ def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
     return sample.counted
 
 
-def _options_like_report(group: type[G], asked: ReportOptions, **more: Any) -> G:
+def _options_like_report(group: type[G], asked: ReportOptions, **more: object) -> G:
     """Return a group of options with defaults, and those it shares with the report."""
     names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
     known = {name: getattr(asked, name) for name in SHARED if name in names}
@@ -147,7 +147,7 @@ def _prepared_result(sample: Sample, compute: Callable[[], Document]) -> Prepare
 
 @public_function
 def report(
-    table: Any, reading_options: Input, options: ReportOptions, on_open: OnOpen
+    table: object, reading_options: Input, options: ReportOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Evaluate predictions: discrimination, calibration, net benefit, errors.
 
@@ -201,7 +201,7 @@ def report(
 
 @public_function
 def mars(
-    table: Any, reading_options: Input, options: MarsOptions, on_open: OnOpen
+    table: object, reading_options: Input, options: MarsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Compute ShineThrough and Occlusion of every model and pair, and of subsets on request.
 
@@ -226,7 +226,7 @@ def mars(
 
 @public_function
 def phidelta(
-    table: Any,
+    table: object,
     reading_options: Input,
     plane: PlaneOptions,
     classifiers: ClassifierOptions,
@@ -289,7 +289,7 @@ def phidelta(
 
 @public_function
 def count(
-    table: Any, reading_options: Input, options: CountOptions, on_open: OnOpen
+    table: object, reading_options: Input, options: CountOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
 
@@ -316,7 +316,7 @@ def count(
 
 @public_function
 def tune_jpt(
-    table: Any, reading_options: Input, options: TuneOptions, on_open: OnOpen
+    table: object, reading_options: Input, options: TuneOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Compute measures of 2 x 2 tables at other prevalences of the positive class.
 

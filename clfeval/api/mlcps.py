@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from math import isfinite
-from typing import Any
 
 from clfeval.api.public_functions import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
@@ -34,7 +33,7 @@ PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weigh
 
 @public_function
 def mlcps(
-    table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen
+    table: object, said: Input, options: MlcpsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Rank models by the area of the polygon of their metrics, and test whether that is stable.
 
@@ -97,7 +96,7 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
 
 
 def _read_metric_table(
-    table: Any,
+    table: object,
     reading_options: Input,
     metrics: Sequence[str],
     options: MlcpsOptions,
@@ -155,7 +154,7 @@ def _read_metric_table(
 
 
 def _metrics_from_predictions(
-    table: Any,
+    table: object,
     reading_options: Input,
     metrics: Sequence[str],
     options: MlcpsOptions,

@@ -37,7 +37,9 @@ MOST = 2.0**53  # above it whole floats are not converted to integers
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
 
 
-def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+def frame_from_arrays(
+    table: object, predictions: object, given: Mapping[str, Any]
+) -> tuple[Any, Any]:
     """Return a frame built from arrays, and the options with the names of its columns.
 
     table: true classes if predictions are given; else a table, or a mapping of names to columns.
@@ -77,7 +79,7 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
     return (_frame(columns), options) if columns else (table, given)
 
 
-def _by_name(given: Any) -> Mapping[str | None, Any]:
+def _by_name(given: object) -> Mapping[str | None, Any]:
     """Return arrays by name: those of a mapping, of a frame, or a single one."""
     if _is_frame(given):
         return _columns(given)
@@ -92,11 +94,11 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or np.ndim(value) > 0
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _is_frame(value: Any) -> bool:
+def _is_frame(value: object) -> bool:
     return hasattr(type(value), "columns")
 
 
@@ -113,7 +115,7 @@ def _columns(frame: Any) -> dict[Any, Any]:
     return {str(name): frame[name] for name in names}
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     """Return whether a value is an array, series or list, not a name, file or frame."""
     single = isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_frame(value)
     return not single and hasattr(type(value), "__len__")
@@ -161,7 +163,7 @@ def _integer_classes(values: Any) -> Any:
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else values
 
 
-def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
+def _models(truth: object, given: object, classes: object) -> dict[str, Any]:
     """Return the columns of models by name, `model:class` for class probabilities."""
     if not _is_array(truth):
         what = "the first of two arguments must be an array of true classes"
@@ -193,7 +195,7 @@ def _model_columns(name: str, truth: Any, values: Any, classes: Any) -> dict[str
     return {f"{name}:{label}": np.asarray(values)[:, i] for i, label in enumerate(labels)}
 
 
-def _no_array_error(name: str, values: Any) -> UsageError:
+def _no_array_error(name: str, values: object) -> UsageError:
     message = f"'{name}' is of type {type(values).__name__}, not an array"
     return bad_option(message, "give a value for each row: a list or an array")
 
@@ -220,7 +222,7 @@ def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
     return [as_text(one) for one in known]
 
 
-def _classes(truth: Any) -> set[Any]:
+def _classes(truth: object) -> set[Any]:
     return set(np.asarray(truth).tolist())
 
 
@@ -359,7 +361,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     """
 
     @wraps(steps)
-    def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
+    def called(*tables: object, on_open: OnOpen | None = None, **given: object) -> Document:
         command = command_of(steps.__name__)
         shape = describe().__signature__
         options = command.options()

@@ -96,7 +96,7 @@ def _question_problems(part: ClfevalError) -> Iterator[Row]:
         }
 
 
-def _shell_value(option: Option, value: Any) -> str:
+def _shell_value(option: Option, value: object) -> str:
     """Write the value of an option for a shell; a table by its name without folders."""
     if option.opt.reads:
         return join_texts([display_name(path) for path in table_paths(value)] or [FRAME])
@@ -149,7 +149,7 @@ Steps = Callable[..., Iterator[PreparedResult]]
 def compute_or_ask(
     command: Command,
     steps: Steps,
-    table: Any,
+    table: object,
     options: Mapping[str, Any],
     on_open: OnOpen,
     offer: Offer,

@@ -69,7 +69,7 @@ class Commands(TyperGroup):
             refuse_unknown_command(args)
         return super().resolve_command(ctx, args)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: object, cmd_name: str) -> Any:
         """Return a command by name; None if there is none."""
         del ctx
         if cmd_name in self.commands and self.commands[cmd_name] is None:

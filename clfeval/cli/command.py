@@ -142,7 +142,7 @@ def build_typer_command(name: str) -> Any:
     command, does, after = find_declaration(name)
     options = [one for one in command.options(*after) if one.opt.shell]
 
-    def called(tables: list[str] | None, **given: Any) -> None:
+    def called(tables: list[str] | None, **given: object) -> None:
         read = {one.name: _parse_value(one, given[one.name]) for one in options}
         does(command, tables or [], read)
 
@@ -204,7 +204,7 @@ def command_line_with_fixes(
     return format_command_line(["clfeval", *given[:at], *more, *given[at:]])
 
 
-def _words_without_option(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
+def _words_without_option(words: Iterable[str], option: Option, value: object) -> Iterator[str]:
     """Yield the words of a command line without an option, or without its replaced values."""
     flags = {*(option.opt.flags or (option.flag,))}
     rest = iter(words)
@@ -226,7 +226,7 @@ def _words_without_option(words: Iterable[str], option: Option, value: Any) -> I
             yield from said
 
 
-def _option_words(option: Option, value: Any) -> list[str]:
+def _option_words(option: Option, value: object) -> list[str]:
     """Write an option as words of a command line."""
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []

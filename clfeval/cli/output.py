@@ -290,14 +290,14 @@ def problem_line(
     row: int | None = None,
     column: str | None = None,
     hint: str | None = None,
-    **more: Any,
+    **more: object,
 ) -> str:
     """Return one line of JSON for a problem, with the same keys for every kind."""
     given = {"code": code, "what": what, "file": file, "row": row, "column": column, "hint": hint}
     return json.dumps({**given, "exit_code": int(exit_code), **more})
 
 
-def error_lines(error: ClfevalError, **further: Any) -> list[str]:
+def error_lines(error: ClfevalError, **further: object) -> list[str]:
     """Return a JSON line for each problem kept, and one with the totals by code."""
     lines = [
         problem_line(

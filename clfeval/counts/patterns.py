@@ -107,7 +107,7 @@ def safe_for_products(*counts: Counts) -> list[Counts]:
     return [part.astype(np.float64) for part in counts]
 
 
-def stack_arrays(one: Any, other: Any, *names: str) -> list[Counts]:
+def stack_arrays(one: object, other: object, *names: str) -> list[Counts]:
     """Return the named arrays of two statistics, concatenated."""
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 

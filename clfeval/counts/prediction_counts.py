@@ -266,7 +266,7 @@ class PredictionCounts:
         """Return the class probabilities of model i row by row: one more pass."""
         return read_probability_rows(self.kept, i, self.order)
 
-    def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
+    def _once(self, key: object, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Return a statistic, cached if it is small: ten million scores would fill the memory."""
         if key in self._known:
             known: S = self._known[key]

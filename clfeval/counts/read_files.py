@@ -41,7 +41,7 @@ MOST_ROWS_AT_HAND = 2**17  # of a file that is not read again for the sum of sev
 class StoredRows(EvaluatedRows):
     """Stands for the rows that counts files do not hold."""
 
-    def frames(self, **_: Any) -> Any:
+    def frames(self, **_: object) -> Any:
         """Raise UsageError: there are no rows."""
         what = f"this needs rows, but of {self.settled.name} there are counts only"
         hint = "give the table of predictions, without --engine"
@@ -401,7 +401,7 @@ def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[
 
 
 def scores_by_model(
-    table: pl.DataFrame, models: Sequence[ModelColumns], facets: Any, texts: Mapping[str, str]
+    table: pl.DataFrame, models: Sequence[ModelColumns], facets: object, texts: Mapping[str, str]
 ) -> dict[int, Mapping[str | None, ScoreCounts]]:
     """Return the scores, or buckets, of each model with scores, by its place among all."""
     return {
@@ -412,7 +412,7 @@ def scores_by_model(
 
 
 def score_counts_by_slice(
-    table: pl.DataFrame, facets: Any, texts: Mapping[str, str]
+    table: pl.DataFrame, facets: object, texts: Mapping[str, str]
 ) -> dict[str | None, ScoreCounts]:
     """Return the scores, or buckets, of a model in the whole table and in each slice.
 

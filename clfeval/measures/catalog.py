@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from clfeval.arrays import Floats, divide
 from clfeval.measures import (
@@ -157,7 +156,7 @@ def all_spellings(known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*known, *(name for one in known for name in equivalent_names(one))]))
 
 
-def measure_functions(needs: Needs, **settings: Any) -> dict[str, Callable[..., Floats]]:
+def measure_functions(needs: Needs, **settings: object) -> dict[str, Callable[..., Floats]]:
     """Return the functions of the measures of one statistic by id, with settings filled in."""
     measures = (m.with_settings(**settings) for m in CATALOG.values() if m.needs == needs)
     given = {key for key, setting in settings.items() if setting is not None}

@@ -339,7 +339,7 @@ OF_MANY = (
 
 
 def top_label_measure(
-    measure: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: Any
+    measure: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: object
 ) -> Floats:
     """Return a measure of the largest probability, with correct and wrong predictions, (...)."""
     each = check_probabilities(p)

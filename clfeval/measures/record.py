@@ -38,7 +38,7 @@ class Multiclass:
     parts: Callable[..., tuple[Any, Any]] | None = None
     takes: tuple[str, ...] = ()
 
-    def with_settings(self, **settings: Any) -> Multiclass:
+    def with_settings(self, **settings: object) -> Multiclass:
         """Return the definition with the given settings filled in."""
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
@@ -141,7 +141,7 @@ class Measure:
         """
         return self.undefined if _CLASSES & {*self.undefined} else (*CLASS_REASONS, *self.undefined)
 
-    def with_settings(self, **settings: Any) -> Measure:
+    def with_settings(self, **settings: object) -> Measure:
         """Return the measure with the given settings filled in; None is ignored."""
         classes = None if self.classes is None else self.classes.with_settings(**settings)
         takes = (*self.takes, *self.fills)
@@ -168,7 +168,7 @@ REASONS: Mapping[str, Callable[[Any], Bools]] = {
 }
 
 
-def undefined_reason(undefined: Sequence[str], table: Any) -> str:
+def undefined_reason(undefined: Sequence[str], table: object) -> str:
     """Return why a measure of one 2 x 2 table is undefined: the first reason that applies."""
     return next((one for one in undefined[:-1] if REASONS[one](table)), undefined[-1])
 

@@ -19,7 +19,7 @@ INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "C
 RESAMPLES = 2000  # default number
 
 
-def accept_table(flag: str, given: Any) -> Any:
+def accept_table(flag: str, given: object) -> Any:
     """Return a frame or file names unchanged; UsageError for other values."""
     several = given if isinstance(given, (list, tuple)) else [given]
     named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
@@ -28,7 +28,7 @@ def accept_table(flag: str, given: Any) -> Any:
     raise not_a_table_error(given, flag)
 
 
-def accept_level(flag: str, given: Any) -> float:
+def accept_level(flag: str, given: object) -> float:
     """Return a confidence level; UsageError unless it lies between 0 and 1, up to 0.999999999."""
     level = to_float(flag, given)
     if not 0 < level <= 1 - 1e-9:
@@ -74,7 +74,7 @@ Totals = Annotated[
 ]
 
 
-def _accept_margins(flag: str, given: Any) -> dict[str, float]:
+def _accept_margins(flag: str, given: object) -> dict[str, float]:
     """Return the smallest relevant difference of each measure; UsageError unless above 0."""
     named = to_mapping(flag, given, "measures to differences")
     found = {name: to_float(flag, value) for name, value in named.items()}
@@ -221,7 +221,7 @@ class IntervalOptions:
         return "none" if self.confidence is None else f"{how}{self.level!r}"
 
 
-def _accept_populations(flag: str, given: Any) -> tuple[str | float, ...]:
+def _accept_populations(flag: str, given: object) -> tuple[str | float, ...]:
     """Return shares of positives, odds and ranges of either, texts or numbers."""
     found = tuple(
         one.strip() if isinstance(one, str) else to_float(flag, one) for one in as_list(given)

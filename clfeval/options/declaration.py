@@ -206,7 +206,7 @@ def build_group(
     return made
 
 
-def convert_value(option: Option, given: Any) -> Any:
+def convert_value(option: Option, given: object) -> Any:
     """Convert a value to the type of an option; UsageError if it is not valid."""
     if option.opt.accept is not None:
         return option.opt.accept(option.flag, given)
@@ -247,7 +247,7 @@ def convert_value(option: Option, given: Any) -> Any:
     return tuple(values)
 
 
-def _convert_text(option: Option, value: Any) -> str:
+def _convert_text(option: Option, value: object) -> str:
     """Return a text; UsageError for other types, and for text that cannot be written as UTF-8."""
     if not isinstance(value, str):
         raise bad_option(f"{option.flag} {value!r:.60} is not text")
@@ -297,7 +297,7 @@ def to_float(flag: str, value: Any) -> float:
         raise bad_option(f"{flag} {value!r:.60} is not a number") from None
 
 
-def to_float_pair(flag: str, values: Any) -> tuple[float, float]:
+def to_float_pair(flag: str, values: object) -> tuple[float, float]:
     """Convert two numbers to floats; UsageError for any other number of values."""
     numbers = as_list(values)
     if len(numbers) != 2:
@@ -315,14 +315,14 @@ def as_list(values: Any) -> list[Any]:
         return [values]
 
 
-def to_mapping(flag: str, given: Any, what: str) -> dict[str, Any]:
+def to_mapping(flag: str, given: object, what: str) -> dict[str, Any]:
     """Return a mapping with names as text, an empty one for None; UsageError for anything else."""
     if not isinstance(given, Mapping | None):
         raise bad_option(f"{flag} {given!r:.60} is not a mapping of {what}")
     return {str(name): value for name, value in (given or {}).items()}
 
 
-def document_parameters(group: Any) -> dict[str, Any]:
+def document_parameters(group: object) -> dict[str, Any]:
     """Return the values of a group that are listed in the parameters of a document."""
     return {
         option.name: _plain_value(getattr(group, option.field))
@@ -331,7 +331,7 @@ def document_parameters(group: Any) -> dict[str, Any]:
     }
 
 
-def changed_options(group: Any, command: Command | None = None) -> list[Option]:
+def changed_options(group: object, command: Command | None = None) -> list[Option]:
     """Return the options of a group with values other than their defaults."""
     options = options_of(type(group)) if command is None else command.options_of(type(group))
     values = ((option, getattr(group, option.field)) for option in options)
@@ -339,7 +339,7 @@ def changed_options(group: Any, command: Command | None = None) -> list[Option]:
     return [o for o, v in values if v is not o.default and (o.default is None or v != o.default)]
 
 
-def signature_settings(group: Any) -> dict[str, Any]:
+def signature_settings(group: object) -> dict[str, Any]:
     """Return the values that change numbers and are not the defaults, by key of the signature."""
     values = (
         (o.opt.signed, getattr(group, o.field)) for o in changed_options(group) if o.opt.signed
@@ -350,13 +350,13 @@ def signature_settings(group: Any) -> dict[str, Any]:
     }
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_value(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain_value(one) for key, one in value.items()}
     return [_plain_value(one) for one in value] if isinstance(value, tuple) else value
 
 
-def union_types(kind: Any) -> tuple[Any, ...]:
+def union_types(kind: object) -> tuple[Any, ...]:
     """Return the types of a union without None; of another type the type itself."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return tuple(one for one in kinds if one is not NoneType)

@@ -326,7 +326,7 @@ def _range(text: str) -> tuple[float, float]:
 SMALLEST = 240  # pixels of a side of a picture
 
 
-def accept_size(flag: str, given: Any) -> tuple[int, int] | None:
+def accept_size(flag: str, given: object) -> tuple[int, int] | None:
     """Return width and height from a text such as 480x360, or a pair; UsageError for others."""
     if given is None:
         return None

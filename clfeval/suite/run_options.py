@@ -102,7 +102,7 @@ def _quotes_hint(option: Option, given: Node) -> str | None:
     return f"remove the quotes: {f'{key}: ' if isinstance(key, str) else ''}{given.value}"
 
 
-def _check(option: Option, value: Any) -> None:
+def _check(option: Option, value: object) -> None:
     """Raise ClfevalError for a value that is not valid for an option or gate."""
     made = convert_value(option, value)
     if option in options_of(Gates):

@@ -113,7 +113,7 @@ def accepts_type(option: Option, *kinds: type) -> bool:
     return any(kind in kinds for kind in _nested_types(whole))
 
 
-def _nested_types(kind: Any) -> Iterator[Any]:
+def _nested_types(kind: object) -> Iterator[Any]:
     yield get_origin(kind) or kind
     for one in get_args(kind):
         yield from _nested_types(one)
@@ -262,7 +262,7 @@ def options_schema(options: Iterable[Option]) -> dict[str, Any]:
 
 
 def _mapping(
-    properties: Mapping[str, Any], *required: str, custom: bool = False, **more: Any
+    properties: Mapping[str, Any], *required: str, custom: bool = False, **more: object
 ) -> dict[str, Any]:
     """Return the JSON Schema of a mapping without other keys; custom: but keys for anchors."""
     found = {**more, "type": "object"}
@@ -272,7 +272,7 @@ def _mapping(
     return {**found, "additionalProperties": False}
 
 
-def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
+def _schema(kind: object, opt: Opt) -> dict[str, Any]:
     """Return the JSON Schema of the values of a type."""
     kinds, origin = union_types(kind), get_origin(kind)
     if len(kinds) != 1:

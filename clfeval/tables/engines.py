@@ -112,7 +112,7 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
         raise UsageError.new(what, "engine-failed", name, hint=hint) from error
 
 
-def counts_only(frame: Any, said: Input) -> bool:
+def counts_only(frame: object, said: Input) -> bool:
     """Return whether the rows of a frame stay in an engine, from which only counts are read."""
     native = frame.to_native() if hasattr(frame, "to_native") else frame
     spark = type(native).__module__.partition(".")[0] == "pyspark"

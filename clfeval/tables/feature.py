@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Literal
+from typing import Literal
 
 from clfeval.errors import (
     DataError,
@@ -121,7 +121,7 @@ WHY: Mapping[FeatureKind, str] = {
 
 @contextmanager
 def open_features(
-    tables: Any, roles: Input, *, features: Sequence[str] = (), truth_table: Any = None
+    tables: object, roles: Input, *, features: Sequence[str] = (), truth_table: object = None
 ) -> Iterator[FeatureTable]:
     """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:

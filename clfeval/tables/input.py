@@ -65,7 +65,7 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
     return chosen
 
 
-def _settings(flag: str, given: Any) -> dict[str, str]:
+def _settings(flag: str, given: object) -> dict[str, str]:
     if given is None or (isinstance(given, (tuple, list)) and not given):
         return {}
     if not isinstance(given, Mapping):
@@ -481,7 +481,7 @@ def split_path(text: str) -> tuple[str | None, str]:
     return parts[0], text.removeprefix(f"{parts[0]}=")
 
 
-def table_paths(table: Any) -> list[str]:
+def table_paths(table: object) -> list[str]:
     """Return the paths of a table given as one path or a list; an empty list for a data frame."""
     if isinstance(table, (str, os.PathLike)):
         table = [table]
@@ -495,7 +495,7 @@ def table_paths(table: Any) -> list[str]:
     return [os.fspath(path) for path in table]
 
 
-def refuse_named_tables(table: Any) -> None:
+def refuse_named_tables(table: object) -> None:
     """Raise for named tables without --join."""
     given = [split_path(path)[0] for path in table_paths(table)]
     if isinstance(table, Mapping):

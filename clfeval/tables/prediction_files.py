@@ -37,7 +37,7 @@ def open_source(source: SourceFile) -> TableFile:
 
 
 @contextmanager
-def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
+def open_joined(tables: object, roles: Input) -> Iterator[Predictions]:
     """Open files with different columns, each with its name, and join them.
 
     `NAME=FILE`, or a mapping of names to files or data frames. Errors name the original cells.
@@ -95,7 +95,7 @@ def _place_in_files(error: ClfevalError, table: TableFile) -> None:
 
 
 @contextmanager
-def open_files(tables: Any, roles: Input) -> Iterator[tuple[TableFile, ...]]:
+def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
     refuse_named_tables(tables)
@@ -129,7 +129,7 @@ def open_files(tables: Any, roles: Input) -> Iterator[tuple[TableFile, ...]]:
 
 @contextmanager
 def open_predictions(
-    tables: Any, roles: Input, *, keep_counts: bool = False
+    tables: object, roles: Input, *, keep_counts: bool = False
 ) -> Iterator[Predictions]:
     """Open paths, or one data frame, as a prediction table.
 

@@ -38,7 +38,7 @@ def packing_of(magic: bytes) -> str | None:
     return next((one for start, one in starts.items() if magic.startswith(start)), None)
 
 
-def unpack(name: str, packed: Any, put: Callable[[bytes], object], packing: str) -> None:
+def unpack(name: str, packed: object, put: Callable[[bytes], object], packing: str) -> None:
     """Decompress what `packed.read` returns, passing each piece to `put`; DataError if damaged."""
     import gzip
     import zlib

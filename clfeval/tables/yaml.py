@@ -144,25 +144,25 @@ class Composer:
         self.count(event, values)
         return value, replace(spot, line=here.line, column=here.column)
 
-    def count(self, event: Any, values: int) -> None:
+    def count(self, event: object, values: int) -> None:
         """Count values, with aliases expanded; UsageError above the limit of a configuration."""
         self.values += values
         if self.values > MOST_VALUES:
             self.stop(event, f"more than {MOST_VALUES:,} values after expanding aliases")
 
-    def add_problem(self, event: Any, what: str, hint: str | None = None) -> None:
+    def add_problem(self, event: object, what: str, hint: str | None = None) -> None:
         """Collect a problem at an event; the first hint is kept."""
         here = event_position(event)
         self.problems.append(Problem(what, CODE, f"{self.name}:{here.line}:{here.column}"))
         self.hint = self.hint or hint
 
-    def stop(self, event: Any, what: str, hint: str | None = None) -> None:
+    def stop(self, event: object, what: str, hint: str | None = None) -> None:
         """Raise UsageError for a problem that stops the reading."""
         self.add_problem(event, what)
         raise UsageError(self.problems[-1], hint=hint)
 
 
-def event_kind(event: Any) -> str:
+def event_kind(event: object) -> str:
     """Return the kind of an event, such as Scalar."""
     return type(event).__name__.removesuffix("Event")
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from glob import glob
 from math import isclose, isfinite
 from os import PathLike, fspath
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from clfeval.compare.families import CHANGING
@@ -162,7 +162,7 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
     return "history" if re.search(_HISTORY, start) or not start.strip() else "table"
 
 
-def is_history(baseline: Any) -> bool:
+def is_history(baseline: object) -> bool:
     """Return whether a baseline is a history, whose lines identify their rows."""
     return isinstance(baseline, (str, PathLike)) and baseline_kind(baseline) == "history"
 

@@ -87,7 +87,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     return Limit(kind, metric, known, found["model"], limit, slices, share, which)
 
 
-def _limit_texts(flag: str, given: Any) -> tuple[str, ...]:
+def _limit_texts(flag: str, given: object) -> tuple[str, ...]:
     """Return limits as texts, from texts or a mapping such as `{"recall": [0.01, "2%"]}`."""
     if given is None:
         return ()
@@ -106,7 +106,7 @@ def _limit_texts(flag: str, given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _as_given(flag: str, given: Any) -> Any:
+def _as_given(flag: str, given: object) -> Any:
     """Return a result, known by its signature, or a file name unchanged; else UsageError."""
     named = isinstance(given, (str, PathLike)) and str(given)
     if given is None or named or hasattr(given, "signature"):

@@ -16,7 +16,7 @@ COMPARED = ("recall", "specificity", "precision")  # measures that compare model
 STATED: dict[str, Any] = {"stated": True, "shell": False}
 
 
-def _accept_groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
+def _accept_groups(flag: str, given: object) -> dict[str, tuple[str, ...]]:
     groups = to_mapping(flag, given, "names to models")
     return {name: tuple(map(str, as_list(members))) for name, members in groups.items()}
 

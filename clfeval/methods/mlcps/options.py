@@ -23,7 +23,7 @@ LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
 
-def _accept_weights(flag: str, given: Any) -> dict[str, float]:
+def _accept_weights(flag: str, given: object) -> dict[str, float]:
     if isinstance(given, (str, os.PathLike)) and given != "":
         from clfeval.methods.mlcps.desirability_goals import read_weights
 
@@ -38,7 +38,7 @@ def _accept_weights(flag: str, given: Any) -> dict[str, float]:
     return weights
 
 
-def _accept_directions(flag: str, given: Any) -> dict[str, Direction]:
+def _accept_directions(flag: str, given: object) -> dict[str, Direction]:
     directions = to_mapping(flag, given, "metrics to directions")
     for name, direction in directions.items():
         if direction not in ("max", "min"):
@@ -46,7 +46,7 @@ def _accept_directions(flag: str, given: Any) -> dict[str, Direction]:
     return directions
 
 
-def _accept_ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
+def _accept_ranges(flag: str, given: object) -> dict[str, tuple[float, float]]:
     named = to_mapping(flag, given, "metrics to ranges").items()
     ranges = {
         name: to_float_pair(f"{flag} {name}", ends) for name, ends in named if ends is not None
@@ -60,7 +60,7 @@ def _accept_ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
     return ranges
 
 
-def _accept_goals(flag: str, given: Any) -> tuple[Any, ...]:
+def _accept_goals(flag: str, given: object) -> tuple[Any, ...]:
     if given is None:
         return ()
     from clfeval.methods.mlcps.desirability_goals import read_goals

@@ -47,7 +47,7 @@ from clfeval.methods.provenance import (
 )
 
 
-def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
+def ranking_parameters(ranking: Ranking, compare: str | None, said: object) -> dict[str, Any]:
     """Return the settings of the score; those of reading predictions are in the signature."""
     options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
     found = {
@@ -156,7 +156,7 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
 
 
 def mlcps_result(
-    given: MetricValues, options: MlcpsOptions, said: Any, *, other: MetricValues | None
+    given: MetricValues, options: MlcpsOptions, said: object, *, other: MetricValues | None
 ) -> Document:
     """Rank the models by MLcps, or by desirability if goals are given.
 

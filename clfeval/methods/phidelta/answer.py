@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
-from typing import Any
 
 from clfeval.counts.patterns import PatternCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, whole_table_rows
@@ -269,11 +268,11 @@ def _leading_models(ranked: Sequence[Row], column: str) -> list[str]:
     return [str(row["model"]) for row in ranked[:same]]
 
 
-def _value_or_zero(cell: Any) -> float:
+def _value_or_zero(cell: object) -> float:
     return as_estimate(cell).value or 0.0
 
 
-def covers_zero(cell: Any) -> bool:
+def covers_zero(cell: object) -> bool:
     """Return whether an estimate has an interval that includes 0."""
     low, high = as_estimate(cell).low, as_estimate(cell).high
     return low is not None and high is not None and low <= 0 <= high

@@ -31,7 +31,7 @@ LIMIT: dict[str, Any] = {
 CutChoice = Literal["median", "mean", "best", "soft"] | float
 
 
-def _accept_isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
+def _accept_isometrics(flag: str, given: object) -> dict[str, tuple[float, ...]]:
     named = to_mapping(flag, given, "measures to values")
     lines = {
         name: tuple(to_float(flag, v) for v in as_list(values)) for name, values in named.items()
@@ -45,7 +45,7 @@ def _accept_isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     return lines
 
 
-def _accept_cut(flag: str, given: Any) -> CutChoice | None:
+def _accept_cut(flag: str, given: object) -> CutChoice | None:
     """Return a number as a float, or the name of a rule; UsageError for other values."""
     if given is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import bad_option, suggestion
 from clfeval.methods import options
@@ -26,7 +26,7 @@ def numbers_by_measure(
     return {name: most for text, most in given.items() for name in called(text)}
 
 
-def _accept_thresholds(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
+def _accept_thresholds(flag: str, given: object) -> int | Literal["all"] | tuple[float, ...]:
     """Return a count, `all`, or thresholds; UsageError for other syntax."""
     if given is None:
         return 19
@@ -42,7 +42,7 @@ def _accept_thresholds(flag: str, given: Any) -> int | Literal["all"] | tuple[fl
     return cuts
 
 
-def _accept_methods(flag: str, given: Any) -> tuple[str, ...]:
+def _accept_methods(flag: str, given: object) -> tuple[str, ...]:
     """Return the requested other commands in a fixed order; UsageError if unknown."""
     asked = {str(one).replace("_", "-") for one in as_list(given)}
     if unknown := sorted(asked - {*METHODS, "all"}):

@@ -166,13 +166,13 @@ def options_from_measures(given: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
+def _accept_measures(flag: str, given: object) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not a name or a list of names")
     return parse_tuned_measures(flag, [str(one) for one in as_list(given)])
 
 
-def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
+def _by_model(flag: str, given: object) -> dict[str, Sequence[float]]:
     """Return four numbers per model; UsageError for other syntax."""
     by_model = given if isinstance(given, Mapping | None) else {"model": given}
     tables: dict[str, Sequence[float]] = {}

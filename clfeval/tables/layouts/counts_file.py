@@ -166,7 +166,7 @@ def refuse_unlike_counts(
             raise DataError.new(said, "unequal-counts", name, hint=hint)
 
 
-def _format_values(value: Any) -> str:
+def _format_values(value: object) -> str:
     if isinstance(value, Mapping):
         return list_names([f"{name}={cut}" for name, cut in value.items()])
     if isinstance(value, list):

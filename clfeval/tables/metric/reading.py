@@ -22,7 +22,7 @@ from clfeval.tables.scan import TableFile, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources
 
 
-def read_grid(table: Any, said: Input) -> Grid:
+def read_grid(table: object, said: Input) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
         with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
@@ -96,7 +96,7 @@ def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter, other=other)
 
 
-def _of_frame(table: Any) -> Grid:
+def _of_frame(table: object) -> Grid:
     """Read a data frame of any library; names in a pandas index become the first column."""
     try:
         frame: Any = nw.from_native(table, pass_through=False)

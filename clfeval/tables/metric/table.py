@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +194,7 @@ class MetricTable:
 
 
 def read_metrics(
-    table: Any,
+    table: object,
     said: Input,
     *,
     wanted: Sequence[str] = (),
