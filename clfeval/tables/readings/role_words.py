@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clfeval.errors import quote_name
+from clfeval.errors import list_names, quote_name
 from clfeval.records import dataclass, field
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.readings.reading import Question
@@ -33,7 +33,10 @@ def answers(
     two_classes: of which a confidence gives the probability of the positive one.
     """
     options: dict[str, Any] = {}
-    words, questions, declined, has_models = list[str](), list[Question](), list[str](), False
+    names_by_phrase: dict[Phrase, list[str]] = {}
+    questions = list[Question]()
+    declined = list[str]()
+    has_models = False
     confidence_of: dict[str, str] = {}
     for name in sorted(assignment.asked, key=list(columns).index):
         column, role = columns[name], assignment.roles[name]
@@ -42,10 +45,10 @@ def answers(
         if role == "confidence" and two_classes and len(labels) == 1:
             options["kind"] = "confidence"
             confidence_of[labels[0]] = name
-            words.append(f"{quote_name(name)} is the probability of the class that is predicted")
+            names_by_phrase.setdefault(PROBABILITY, []).append(name)
             has_models = True
             continue
-        words.append(_words_of_role(column, role))
+        names_by_phrase.setdefault(_phrase_of_role(column, role), []).append(name)
         if role in ("weight", "run", "cluster"):
             options[role] = name
         elif role in ("unused", "confidence"):
@@ -61,10 +64,28 @@ def answers(
         )
         for name, role in assignment.roles.items():
             if (role == "confidence" and name not in assignment.asked) or role == "labels":
-                words.append(_words_of_role(columns[name], role))
+                names_by_phrase.setdefault(_phrase_of_role(columns[name], role), []).append(name)
     elif declined:
         options["ignore"] = tuple(declined)
+    words = [_write_phrase(phrase, names) for phrase, names in names_by_phrase.items()]
     return options, words, questions
+
+
+Phrase = tuple[str, str]  # of one column, and of several, with {} in place of the names
+PROBABILITY = (
+    "{} is the probability of the class that is predicted",
+    "{} are probabilities of the class that is predicted",
+)
+MOST_MODELS_NAMED = 4
+
+
+def _write_phrase(phrase: Phrase, names: Sequence[str]) -> str:
+    """Return what columns mean; columns that are left out are all named."""
+    of_one, of_several = phrase
+    if len(names) == 1:
+        return of_one.format(quote_name(names[0]))
+    limit = MOST_MODELS_NAMED if of_several == ARE_MODELS else len(names)
+    return of_several.format(list_names(names, limit))
 
 
 def _pinned_name(model: ModelColumns) -> str:
@@ -85,27 +106,35 @@ def _question(column: CandidateColumn) -> Question:
     return Question("which-role", "is it a model?", column.name)
 
 
-def _words_of_role(column: CandidateColumn, role: Role) -> str:
+ARE_MODELS = "{} are models"
+
+
+def _phrase_of_role(column: CandidateColumn, role: Role) -> Phrase:
     """Return what a role of a column means, with what is lost without it."""
-    name = quote_name(column.name)
-    meanings = {
-        "model": f"{name} is a model",
-        "labels": f"{name} has the labels of a score",
-        "confidence": f"{name} is the confidence of the predicted class, which is not evaluated",
-        "weight": f"{name} weights the rows",
-        "run": f"each value of {name} is a run",
-        "cluster": f"rows with the same {name} are one cluster",
-        "id": f"{name} identifies the rows",
+    phrases: dict[str, Phrase] = {
+        "model": ("{} is a model", ARE_MODELS),
+        "labels": ("{} has the labels of a score", "{} have the labels of scores"),
+        "confidence": (
+            "{} is the confidence of the predicted class, which is not evaluated",
+            "{} are confidences of the predicted class, which are not evaluated",
+        ),
+        "weight": ("{} weights the rows", "{} weight the rows"),
+        "run": ("each value of {} is a run", "each value of {} is a run"),
+        "cluster": ("rows with the same {} are one cluster", "rows with the same {} are a cluster"),
+        "id": ("{} identifies the rows", "{} identify the rows"),
     }
-    if role in meanings:
-        if role == "weight" and "count" in column.tags:
-            return f"{name} counts equal rows"
-        return meanings[role]
+    if role == "weight" and "count" in column.tags:
+        return "{} counts equal rows", "{} count equal rows"
+    if role in phrases:
+        return phrases[role]
     lost = "labels" if column.kind == "label" else "scores"
     if {"weight", "count"} & column.tags:
         lost = "counts" if "count" in column.tags else "weights"
     elif "run" in column.tags:
-        return f"all rows together, without the runs of {name}"
+        text = "all rows together, without the runs of {}"
+        return text, text
     elif "cluster" in column.tags:
-        return f"independent rows, without the clusters of {name}"
-    return f"without the {lost} of {name}"
+        text = "independent rows, without the clusters of {}"
+        return text, text
+    text = f"without the {lost} of {{}}"
+    return text, text
