@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Annotated, Any, Literal, get_args
 
-from clfeval.document import PARTS, Bounds, Part, Severity
+from clfeval.document import PARTS, Bounds, Document, Part, Severity
 from clfeval.errors import ErrorCollector, UsageError, bad_option
 from clfeval.options.declaration import Opt, as_list
 from clfeval.records import dataclass
@@ -170,6 +170,7 @@ class Gates:
             GATES,
             metavar="FILE",
             accept=_as_given,
+            takes=str | PathLike[str] | Document | None,
         ),
     ] = None
     baseline_missing: Annotated[
