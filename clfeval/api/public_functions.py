@@ -18,6 +18,7 @@ import numpy as np
 from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
 from clfeval.api.signatures import keyword_parameter
+from clfeval.compare.gates.kinds import BASELINE, FAIL_UNDER, MAX_DROP
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
 from clfeval.methods.command_lookup import command_of
@@ -341,9 +342,9 @@ ELSEWHERE = {
     "y_score": "report(y_true, y_score)",
     "y_prob": "report(y_true, y_prob)",
     "y_pred": "report(y_true, y_pred)",
-    "fail_under": "result.check(fail_under=...)",
-    "baseline": "result.check(baseline=...)",
-    "max_drop": "result.check(max_drop=...)",
+    **{
+        kind.option: f"result.check({kind.option}=...)" for kind in (FAIL_UNDER, BASELINE, MAX_DROP)
+    },
     "save": "result.save('page.html')",
     "show": "result.show('NAME')",
     "format": "result.to_json() or result.frame('NAME')",

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, get_args
 
 from clfeval import COMMANDS
 from clfeval.api.signatures import keyword_parameter
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.compare.gates.limits import Gates
-from clfeval.document import Document
+from clfeval.document import Document, Gate
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import build_group, options_of
 from clfeval.options.syntax import PYTHON, accept_size, reword_error, reword_for_python
+from clfeval.records import field_values
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
 
 if TYPE_CHECKING:
@@ -39,11 +41,36 @@ def _in_python(command: str | None = None) -> Iterator[None]:
         raise
 
 
+class PrintableGate(Gate):
+    """A gate of a result in Python, whose text is its sentence."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Return the sentence on the value and its limit."""
+        return gate_sentence(self)
+
+    def __repr__(self) -> str:
+        """Return the fields, as of any gate."""
+        return repr(Gate(**field_values(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another gate has the same fields."""
+        return isinstance(other, Gate) and field_values(self) == field_values(other)
+
+    __hash__ = Gate.__hash__
+
+
 class Result(Document):
     """The result of a command: its answer, summary, tables, gates and warnings.
 
     Attributes are those of a `Document`; `tables` holds the numbers.
     """
+
+    def __post_init__(self) -> None:
+        """Make the gates printable."""
+        gates = tuple(PrintableGate(**field_values(gate)) for gate in self.gates)
+        object.__setattr__(self, "gates", gates)
 
     @classmethod
     def from_document(cls, found: Document) -> Self:
@@ -213,7 +240,7 @@ class GateReport(Result):
             sentence.text for sentence in self.answer if sentence.code.startswith("baseline")
         ]
         options = options_of(Gates)
-        sentences = [str(gate) for gate in self.gates if not gate.passed]
+        sentences = [gate_sentence(gate) for gate in self.gates if not gate.passed]
         failed = [f"gate missed: {reword_for_python(text, options)}" for text in sentences]
         return "\n".join(failed + changes) or f"{format_count(len(self.gates), 'gate')} met"
 
