@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from clfeval.api.result import Result as Result
+from clfeval.document import Document
 from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
@@ -14,6 +15,20 @@ from clfeval.tables.columns import OpenedTable
 __version__: str
 COMMANDS: tuple[str, ...]
 FUNCTIONS: tuple[str, ...]
+
+class _GateOptions(TypedDict, total=False):
+    fail_under: str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
+    fail_over: str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
+    warn_under: str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
+    warn_over: str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
+    strict: bool
+    min_rows: int | None
+    min_positives: int | None
+    still_best: str | Sequence[str]
+    baseline: str | PathLike[str] | Document | None
+    baseline_missing: Literal["fail", "skip"]
+    max_drop: str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
+    significant: bool
 
 def report(
     table: Any,

@@ -6,6 +6,7 @@ By it editors and type checkers know every keyword of the public functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -13,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import clfeval
 from clfeval import FUNCTIONS
 from clfeval.api.public_functions import signature_of
+from clfeval.api.result import Result
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command
 
@@ -22,9 +24,10 @@ HEAD = '''"""Made by `make stub` from the declared options: change those, not th
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from clfeval.api.result import Result as Result
+from clfeval.document import Document
 from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
@@ -40,7 +43,14 @@ FUNCTIONS: tuple[str, ...]
 
 def stub_of(commands: Sequence[Command]) -> str:
     """Return the text of the stub."""
-    return HEAD + "".join(map(_function, commands))
+    return HEAD + _gate_options() + "".join(map(_function, commands))
+
+
+def _gate_options() -> str:
+    """Return the keywords of `Result.check`."""
+    _, *keywords = signature(Result.check).parameters.values()
+    lines = [f"    {one.name}: {_spelled(one.annotation)}" for one in keywords]
+    return "\n".join(["class _GateOptions(TypedDict, total=False):", *lines, "", ""])
 
 
 def _function(command: Command) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from clfeval.compare.gates import limit_tests
-from clfeval.compare.gates.evaluate import NO_BASELINE
+from clfeval.document import NO_BASELINE
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
 
 PACKAGE = Path(__file__).parent.parent / "clfeval"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +15,13 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
+from clfeval.compare.gates.kinds import KINDS, GateKind
 from clfeval.compare.gates.limits import Gates, Limit, parse_limit
 from clfeval.document import Estimate, Gate
 from clfeval.options.declaration import build_group
 from clfeval.records import read_record
 from clfeval.views.table_layout import gates_to_show
+from tests.test_structure import FILES, PACKAGE, tree_of
 from tests.texts import check_text, numbers_in
 
 SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"
@@ -405,3 +409,62 @@ def test_a_missing_baseline_is_a_state_with_a_name() -> None:
     assert [w.code for w in later.warnings] == ["baseline-missing"]
     assert "such.json" in later.warnings[0].message
     assert "no/" not in later.to_json()
+
+
+def test_only_its_record_and_its_option_name_a_kind_of_gate() -> None:
+    home = PACKAGE / "compare" / "gates"
+    files = {*FILES} - {home / "kinds.py", home / "limits.py"}
+    named = {
+        f"{path.relative_to(PACKAGE)}:{node.lineno} {kind.name}"
+        for path in files
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.expr)
+        for kind in KINDS
+        if names_kind(node, kind)
+    }
+    assert named == set()
+
+
+def names_kind(node: ast.expr, kind: GateKind) -> bool:
+    """Return whether code names a kind by a string or by its field of the options.
+
+    A baseline is also a file, a table and a code of messages: for such a word only the field `kind`
+    of a gate counts, compared or given.
+    """
+    if kind.name == kind.option:
+        return bool({kind.name} & {*gate_kinds(node)})
+    if isinstance(node, ast.Attribute):
+        return node.attr == kind.option
+    return isinstance(node, ast.Constant) and node.value in (kind.name, kind.option)
+
+
+def gate_kinds(node: ast.expr) -> Iterator[object]:
+    """Yield the constants that `.kind` is compared with, or that a `Gate` has as its kind."""
+    if isinstance(node, ast.Compare):
+        sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
+        if any(side.endswith(".kind") for side in sides):
+            yield from (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Gate":
+        yield from (part.value for part in node.args[:1] if isinstance(part, ast.Constant))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("gate.kind == 'max-drop'", "max-drop"),
+        ("gates.still_best", "still-best"),
+        ("getattr(gates, 'min_rows')", "min-rows"),
+        ("gate.kind in ('fail-under', 'fail-over')", "fail-over"),
+        ("Gate('baseline', name, None)", "baseline"),
+        ("gate.kind == 'baseline'", "baseline"),
+    ],
+)
+def test_code_that_names_a_kind_of_gate_is_found(code: str, kind: str) -> None:
+    (record,) = (record for record in KINDS if record.name == kind)
+    nodes = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.expr))
+    assert any(names_kind(node, record) for node in nodes)
+
+
+def test_every_limit_and_no_other_option_has_a_kind() -> None:
+    limits = {*Gates.__annotations__} - {"strict", "baseline_missing", "significant"}
+    assert {kind.option for kind in KINDS} == limits

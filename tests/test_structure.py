@@ -32,7 +32,7 @@ interrupt:
 json_schema:
 output_files: interrupt
 records:
-document: formatting json_schema records
+document: json_schema records
 measures: arrays errors records | numpy
 inference: arrays records | numpy scipy
 tables: arrays document errors json_schema options output_files records | backports compression

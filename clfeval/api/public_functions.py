@@ -11,12 +11,14 @@ from dataclasses import replace
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc
 from types import NoneType
-from typing import Any, cast, get_args, get_origin
+from typing import Any, cast
 
 import numpy as np
 
 from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
+from clfeval.api.signatures import keyword_parameter
+from clfeval.compare.gates.kinds import BASELINE, FAIL_UNDER, MAX_DROP
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
 from clfeval.methods.command_lookup import command_of
@@ -343,9 +345,9 @@ ELSEWHERE = {
     "y_score": "report(y_true, y_score)",
     "y_prob": "report(y_true, y_prob)",
     "y_pred": "report(y_true, y_pred)",
-    "fail_under": "result.check(fail_under=...)",
-    "baseline": "result.check(baseline=...)",
-    "max_drop": "result.check(max_drop=...)",
+    **{
+        kind.option: f"result.check({kind.option}=...)" for kind in (FAIL_UNDER, BASELINE, MAX_DROP)
+    },
     "save": "result.save('page.html')",
     "show": "result.show('NAME')",
     "format": "result.to_json() or result.frame('NAME')",
@@ -494,11 +496,5 @@ def signature_of(command: Command) -> Signature:
 
 
 def _parameter(option: Option) -> Parameter:
-    takes = option.type if option.opt.takes is None else option.opt.takes
-    takes = Any if option.name in ROLES else takes  # a column name or an array
-    arguments = get_args(takes)
-    if get_origin(takes) is tuple:
-        several: Any = Sequence[arguments[0]]  # type: ignore[valid-type]
-        takes = arguments[0] | several if arguments[-1] is Ellipsis else several
-    default = None if NoneType in get_args(takes) and not option.default else option.default
-    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=takes)
+    """Return the keyword of an option; those of roles take arrays in place of a column's name."""
+    return keyword_parameter(option, Any if option.name in ROLES else None)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from importlib import import_module
+from inspect import Parameter, Signature
 from os import PathLike, fspath
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, get_args
 
 from clfeval import COMMANDS
+from clfeval.api.signatures import keyword_parameter
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.compare.gates.limits import Gates
-from clfeval.document import Bounds, Document
+from clfeval.document import Document, Gate
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import build_group, options_of
 from clfeval.options.syntax import PYTHON, accept_size, reword_error, reword_for_python
+from clfeval.records import field_values
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
+
+if TYPE_CHECKING:
+    from clfeval import _GateOptions
 
 Backend = Literal["polars", "pandas", "pyarrow"]
 OFFER = "result.show(NAME) or result.show('all')"
@@ -34,11 +41,36 @@ def _in_python(command: str | None = None) -> Iterator[None]:
         raise
 
 
+class PrintableGate(Gate):
+    """A gate of a result in Python, whose text is its sentence."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Return the sentence on the value and its limit."""
+        return gate_sentence(self)
+
+    def __repr__(self) -> str:
+        """Return the fields, as of any gate."""
+        return repr(Gate(**field_values(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another gate has the same fields."""
+        return isinstance(other, Gate) and field_values(self) == field_values(other)
+
+    __hash__ = Gate.__hash__
+
+
 class Result(Document):
     """The result of a command: its answer, summary, tables, gates and warnings.
 
     Attributes are those of a `Document`; `tables` holds the numbers.
     """
+
+    def __post_init__(self) -> None:
+        """Make the gates printable."""
+        gates = tuple(PrintableGate(**field_values(gate)) for gate in self.gates)
+        object.__setattr__(self, "gates", gates)
 
     @classmethod
     def from_document(cls, found: Document) -> Self:
@@ -135,22 +167,7 @@ class Result(Document):
         with _in_python(self.command):
             return picture_of(self, name, size=accept_size("size", size), caption=caption)
 
-    def check(
-        self,
-        *,
-        fail_under: Bounds = (),
-        fail_over: Bounds = (),
-        warn_under: Bounds = (),
-        warn_over: Bounds = (),
-        strict: bool = False,
-        min_rows: int | None = None,
-        min_positives: int | None = None,
-        still_best: str | Sequence[str] = (),
-        baseline: str | PathLike[str] | Document | None = None,
-        baseline_missing: Literal["fail", "skip"] = "fail",
-        max_drop: Bounds = (),
-        significant: bool = False,
-    ) -> GateReport:
+    def check(self, **limits: Unpack[_GateOptions]) -> GateReport:
         """Return this result with a gate for each limit and model; `passed` is true if all are met.
 
         Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts such
@@ -159,20 +176,7 @@ class Result(Document):
         """
         from clfeval.compare.gates.evaluate import evaluate_gates
 
-        limits = {
-            "fail_under": fail_under,
-            "fail_over": fail_over,
-            "warn_under": warn_under,
-            "warn_over": warn_over,
-            "strict": strict,
-            "min_rows": min_rows,
-            "min_positives": min_positives,
-            "still_best": still_best,
-            "baseline": baseline,
-            "baseline_missing": baseline_missing,
-            "max_drop": max_drop,
-            "significant": significant,
-        }
+        _refuse_unknown_keywords(limits)
         with _in_python(self.command):
             return GateReport.from_document(evaluate_gates(self, build_group(Gates, limits)))
 
@@ -214,6 +218,15 @@ def _check_digits(digits: int) -> None:
         raise bad_option(f"digits {digits} is not in 0 to {MOST_DIGITS}")
 
 
+def _refuse_unknown_keywords(limits: Mapping[str, Any]) -> None:
+    """Raise TypeError for keywords that are no options of gates, in the words of Python itself."""
+    try:
+        Gates(**limits)
+    except TypeError as error:
+        message = str(error).replace(Gates.__init__.__qualname__, Result.check.__qualname__)
+        raise TypeError(message) from None
+
+
 class GateReport(Result):
     """A result with its gates; true if none failed, and as text the list of missed gates."""
 
@@ -223,10 +236,13 @@ class GateReport(Result):
 
     def __str__(self) -> str:
         """Return the missed gates, or the number of gates met."""
-        about = [one.text for one in self.answer if one.code.startswith("baseline")]
-        gates, options = [gate for gate in self.gates if not gate.passed], options_of(Gates)
-        failed = [f"gate missed: {reword_for_python(str(gate), options)}" for gate in gates]
-        return "\n".join(failed + about) or f"{format_count(len(self.gates), 'gate')} met"
+        changes = [
+            sentence.text for sentence in self.answer if sentence.code.startswith("baseline")
+        ]
+        options = options_of(Gates)
+        sentences = [gate_sentence(gate) for gate in self.gates if not gate.passed]
+        failed = [f"gate missed: {reword_for_python(text, options)}" for text in sentences]
+        return "\n".join(failed + changes) or f"{format_count(len(self.gates), 'gate')} met"
 
     __repr__ = __str__
 
@@ -234,3 +250,13 @@ class GateReport(Result):
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _check_signature() -> Signature:
+    """Return the signature of `Result.check`, from the options of gates."""
+    first = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    keywords = map(keyword_parameter, options_of(Gates))
+    return Signature([first, *keywords], return_annotation=GateReport)
+
+
+cast("Any", Result.check).__signature__ = _check_signature()

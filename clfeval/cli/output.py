@@ -16,6 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError, bad_option
 from clfeval.formatting import DIGITS, MOST_DIGITS, printable
 from clfeval.interrupt import CleanupState
@@ -341,11 +342,14 @@ def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
     return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
 
 
-def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
+def gate_lines(gates: Sequence[Gate], **keys: Any) -> list[str]:
     """Return a JSON line for each missed gate; one that only warns has exit code 0."""
-    missed = (gate for gate in gates if not gate.passed)
     codes = {True: ExitCode.GATE_MISSED, False: ExitCode.OK}
-    return [problem_line("gate-missed", str(gate), codes[gate.failed], **more) for gate in missed]
+    return [
+        problem_line("gate-missed", gate_sentence(gate), codes[gate.failed], **keys)
+        for gate in gates
+        if not gate.passed
+    ]
 
 
 def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> None:

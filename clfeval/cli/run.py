@@ -28,6 +28,7 @@ from clfeval.cli.output import (
     stdout_pieces,
     wants_json,
 )
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions, append_entries, check_target
 from clfeval.errors import ExitCode, UsageError, bad_option, format_command_line
@@ -139,7 +140,10 @@ def _print_result_notes(
     watched = in_table and screen.tty  # the table on the terminal has them
     if not watched and result.command != SUITE:
         missed = [gate for gate in result.gates if not gate.passed]
-        lines = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
+        lines = [
+            f"{'gate missed' if gate.failed else 'warning'}: {gate_sentence(gate)}"
+            for gate in missed
+        ]
         if (left := len(lines) - MAX_GATE_LINES) > 0:
             lines[MAX_GATE_LINES:] = [f"  ... {left:,} more gates missed"]
         print_notes(*(gate_lines(result.gates) if wants_json() else lines))

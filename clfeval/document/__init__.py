@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar, cast
 from clfeval import __version__
 from clfeval.document.result_schema import DamagedResultError, check_document
 from clfeval.document.rows import RowsBySlice, column_values, rows_where
-from clfeval.formatting import format_deciding_digits, format_p_value
 from clfeval.records import field_values, read_record
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
@@ -110,6 +109,9 @@ class Document:
     python: bool = field(default=False, compare=False)
     runs: Mapping[str, Document] = field(default_factory=dict, compare=False)
     counted: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        """Do nothing; a subclass may complete a new document."""
 
     @property
     def passed(self) -> bool:
@@ -308,6 +310,7 @@ def _restore_estimate(cell: Any) -> Cell:
 
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
+NO_BASELINE = "baseline_missing"  # reason of the gate of a baseline whose file does not exist
 GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
 # part of a measure that is limited: confidence limit, change, gap or extremes between slices
 Part = Literal[
@@ -348,7 +351,7 @@ class Gate:
     run: of a batch.
     """
 
-    kind: str  # fail-under, fail-over, warn-under, warn-over, max-drop, min-rows, still-best ...
+    kind: str  # the name of one of compare/gates/kinds.py
     metric: str
     model: str | None
     limit: float
@@ -371,10 +374,11 @@ class Gate:
     def state(self) -> GateState:
         """The outcome: `skipped` without a baseline, `undefined` if missed without a value."""
         if self.passed:
-            return "skipped" if self.kind == "baseline" else "met"
+            return "skipped" if self.reason == NO_BASELINE else "met"
         if not self.failed:
             return "warned"
-        return "missed" if self.value is not None or self.kind == "baseline" else "undefined"
+        is_known = self.value is not None or self.reason == NO_BASELINE
+        return "missed" if is_known else "undefined"
 
     @property
     def measure(self) -> str:
@@ -395,36 +399,3 @@ class Gate:
     def bound(self) -> str:
         """The limit with its kind: `fail-under 0.8`."""
         return f"{self.kind} {self.limit_text or repr(self.limit)}"
-
-    def __str__(self) -> str:
-        """Return the line on the measured value and its limit, with as many digits as decide."""
-        drop, value, is_ = self.kind == "max-drop", self.value, f"{self.subject} is"
-        of = f"{self.run}: " if self.run else ""
-        if self.kind == "still-best":
-            may = "not " if self.passed else "" if value is not None else f"({self.reason}) "
-            return f"{is_} {may}significantly worse than the best, {self.kind}"
-        if self.kind == "baseline":
-            add = "add --baseline-missing skip to go on without it"
-            more = "skipped" if self.passed else add
-            return f"{of}the baseline {self.metric} does not exist ({more})"
-        if self.kind.startswith("min-"):
-            which = f"{self.slice}: " if self.slice else ""
-            many = "unknown" if value is None else f"{value:,.10g}"
-            return f"{of}{which}{many} {self.metric}, {self.kind} {self.limit:g}"
-        if value is None and self.reason == "gone":
-            what = "model" if self.slice is None else "slice"
-            return f"{is_} missing: only the baseline has this {what}, {self.bound}"
-        if value is None and self.reason in ("infinite", "minus_infinite"):
-            worse = " worse than the baseline by" if drop else ""
-            return f"{is_}{worse} {self.reason.replace('_', ' ')}, {self.bound}"
-        if value is None:
-            return f"{is_} undefined ({self.reason}), {self.bound}"
-        more = "" if self.p is None else f"; {format_p_value(self.p)}"
-        more += ", not significant" * (self.reason == "not_significant")
-        if not drop:
-            return f"{is_} {format_deciding_digits(value, self.limit)}, {self.bound}{more}"
-        moved = f"worse than the baseline by {format_deciding_digits(value, self.limit)}"
-        if value < 0:
-            moved = f"better than the baseline by {format_deciding_digits(-value, 0.0)}"
-        amounts = f" ({self.limit:.3g})" if self.limit_text else ""
-        return f"{is_} {moved if value else 'as in the baseline'}, {self.bound}{amounts}{more}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.document import Document, Estimate, Row, as_estimate
-from clfeval.formatting import DIGITS, format_number, join_names
+from clfeval.formatting import DIGITS, format_number
 from clfeval.measures.catalog import CATALOG, measure_title
-from clfeval.pages.chart import Axis, Chart, Guide, Series
+from clfeval.pages.chart import Axis, Chart, Series
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import GATE_CODES, Sign
 from clfeval.pages.table_parts import best_and_tied_signs, format_interval, sort_by_column
+
+FOREST = "forest"  # the picture of intervals of models
 
 
 def deciding_measure(result: Document) -> str:
@@ -67,20 +69,22 @@ def interval_row(name: str, cell: object, more: str = "", sign: Sign = "") -> Se
 
 
 def intervals_of_models(result: Document) -> Iterator[Chart]:
-    """Yield each model's deciding measure with its interval, limits of gates, and who is tied."""
-    measure, whole = deciding_measure(result), result.unsliced_rows("models")
-    if not measure or not whole or measure not in whole[0]:
+    """Yield each model's deciding measure with its interval, and who is tied."""
+    measure = deciding_measure(result)
+    models = result.unsliced_rows("models")
+    if not measure or not models or measure not in models[0]:
         return
-    rows = sort_by_column(whole, measure)
+    rows = sort_by_column(models, measure)
     rows = rows[::-1] if measure in CATALOG and CATALOG[measure].arrow == "↓" else rows
     signs = _signs(result, rows)
     series = tuple(
         interval_row(str(row["model"]), row[measure], sign=sign)
         for row, sign in zip(rows, signs, strict=True)
     )
-    title, level = heading_of(measure), result.parameters.get("level")
+    title = heading_of(measure)
+    level = result.parameters.get("level")
     finding = best_sentence(result) or f"{title} of {series[0].name}: {series[0].words}."
-    if level and any(one.spans[0] != (None, None) for one in series):
+    if level and any(model.spans[0] != (None, None) for model in series):
         title += f" with {100 * level:g}% confidence intervals"
     key = "shaded: best, and not significantly different from it" if any(signs) else ""
     yield Chart(
@@ -88,10 +92,9 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
         title,
         Axis(key or title_of(measure)),
         series=series,
-        name="forest",
+        name=FOREST,
         rank="main",
         finding=finding,
-        guides=tuple(_gate_limits(result, rows, measure)),
     )
 
 
@@ -105,17 +108,3 @@ def _signs(result: Document, rows: Sequence[Row]) -> Sequence[Sign]:
     signs: dict[str, Sign] = {name: "equal" for one in ties for name in one.models}
     signs |= {name: "best" for one in best for name in one.models}
     return [signs.get(str(row["model"]), "") for row in rows] if ties and best else none
-
-
-def _gate_limits(result: Document, rows: Sequence[Row], measure: str) -> Iterator[Guide]:
-    """Yield the limits of gates on a measure, with the models where these are not all."""
-    signs = {"fail-under": "≥", "fail-over": "≤"}
-    models: dict[tuple[str, str, float], set[str | None]] = {}
-    for gate in result.gates:
-        if gate.kind in signs and gate.slice is None and gate.measure == measure:
-            models.setdefault((gate.kind, gate.metric, gate.limit), set()).add(gate.model)
-    for (kind, metric, limit), names in models.items():
-        part = metric.removeprefix(measure).replace(".", " ")
-        some = tuple(sorted(map(str, names))) if len(names) < len(rows) else ()
-        who = f" of {join_names(some)}" if some else ""
-        yield Guide(f"gate{part}{who} {signs[kind]} {limit:g}", x=limit, limit=True, rows=some)

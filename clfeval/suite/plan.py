@@ -13,10 +13,11 @@ from typing import Any
 
 from clfeval.api.baseline import compute_with_gates
 from clfeval.compare.gates import limit_tests
-from clfeval.compare.gates.evaluate import still_best_gates
+from clfeval.compare.gates.evaluate import gate_evaluation
+from clfeval.compare.gates.kinds import KINDS, limit_kind
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.compare.history.file import check_target
-from clfeval.document import Cell, Document, InputFile, Row
+from clfeval.document import Cell, Document, Gate, InputFile, Row
 from clfeval.errors import (
     ClfevalError,
     ErrorCollector,
@@ -98,20 +99,22 @@ _MODEL = re.compile(r".* (?:of|by) '(.*)'", re.DOTALL)  # role of a model's colu
 SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", "runs", "classes")
 
 
-def check_without_table(run: Run, wrong: BatchErrors) -> None:
+def check_without_table(run: Run, errors: BatchErrors) -> None:
     """Report gates, tables and plots that cannot exist whatever the table holds."""
     gates = build_group(Gates, run.options)
     for limit, (_, text) in zip(gates.limits, gates.written, strict=True):
-        given = run.given[limit.kind.replace("-", "_")]
-        given = dict(given.pairs()).get(text.rpartition("=")[0], given)  # limits may be a mapping
-        _collect_refusal(partial(limit_tests.check_ranges, [limit]), run, given, wrong)
-        _collect_refusal(partial(_check_limit, run, gates, limit), run, given, wrong)
-    if gates.still_best and run.command != "report":
-        models = partial(still_best_gates, _empty_result(run), gates.still_best)
-        _collect_refusal(lambda: [*models()], run, run.given["still_best"], wrong)
+        node = run.given[limit_kind(limit.kind).option]
+        node = dict(node.pairs()).get(text.rpartition("=")[0], node)  # limits may be a mapping
+        _collect_refusal(partial(limit_tests.check_ranges, [limit]), run, node, errors)
+        _collect_refusal(partial(_check_limit, run, gates, limit), run, node, errors)
+    for kind in KINDS:
+        if getattr(gates, kind.option) and not kind.applies_to(run.command):
+            evaluation = gate_evaluation(_empty_result(run), gates)
+            check = partial(list[Gate], kind.check(evaluation))
+            _collect_refusal(check, run, run.given[kind.option], errors)
     if names := as_list(run.options.get("show")):
-        known = partial(check_names, run.command, names, "--show ")
-        _collect_refusal(known, run, run.given["show"], wrong)
+        check_shown = partial(check_names, run.command, names, "--show ")
+        _collect_refusal(check_shown, run, run.given["show"], errors)
 
 
 def _empty_result(run: Run) -> Document:
@@ -129,16 +132,18 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
 
 
 def _collect_refusal(
-    check: Callable[[], object], run: Run, given: Node, wrong: BatchErrors
+    check: Callable[[], object], run: Run, node: Node, errors: BatchErrors
 ) -> None:
     """Collect the UsageError of a check, reworded for a batch and with its place."""
     try:
         check()
     except UsageError as error:
-        reword_error(error, run.keys.options, yaml_dialect(lambda _: given.place))
-        told = (replace(one, what=f"{one.what}, in run '{run.group}'") for one in error.problems)
-        error.problems = tuple(told)
-        wrong.take(error, given)
+        reword_error(error, run.keys.options, yaml_dialect(lambda _: node.place))
+        error.problems = tuple(
+            replace(problem, what=f"{problem.what}, in run '{run.group}'")
+            for problem in error.problems
+        )
+        errors.take(error, node)
 
 
 def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:

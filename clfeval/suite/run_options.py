@@ -137,7 +137,8 @@ def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
         if plain_scalar_value(value) is None:
             wrong.add_problem(given, f"{option.key}: the variable's value '{value}' means null")
         return plain_scalar_value(value)
-    if isinstance(value, (bool, int, float)) and not accepts_type(option, int, float, bool, Any):
+    is_number = isinstance(value, (bool, int, float)) and option.type is not Any
+    if is_number and not accepts_type(option, int, float, bool, Any):
         written = given.written or str(value)
         text = as_text(value) if accepts_type(option, object) else None
         if text != written:

@@ -14,6 +14,7 @@ from typing import Any
 from clfeval import __version__
 from clfeval.api.baseline import compute_with_gates, history_entries
 from clfeval.api.result import Result
+from clfeval.compare.gates.kinds import KINDS, gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, append_entries
 from clfeval.document import Answer, Document, Gate, ResultNote, Row, short_answer
@@ -152,29 +153,31 @@ def _execute_run(
     except BaseException:  # a panic of an engine too: it is a bug, and other runs continue
         lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
         return RunOutcome(run, FAILED, ExitCode.BUG, lines), None
-    gates = tuple(replace(gate, run=run.name) for gate in result.gates)
-    missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
-    warned = tuple(str(replace(gate, run=None)) for gate in gates if gate.state == "warned")
-    skipped = (SKIPPED.format(gate.metric) for gate in gates if gate.state == "skipped")
-    told = tuple(f"warning: {one}" for one in warned) if missed else warned
-    said = (*missed, *told, *skipped)
-    judged = any(gate.state != "skipped" for gate in gates)
-    state = MISSED if missed else WARNED if warned else MET if judged else COMPUTED
-    code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
-    rows = sum(one.rows for one in result.inputs)
+    outcome = _computed_outcome(run, result)
+    return replace(outcome, wrote=tuple(wrote), entries=tuple(entries)), result
+
+
+def _computed_outcome(run: Run, result: Document) -> RunOutcome:
+    """Return the outcome of a computed run: its state by its gates, and the lines on these."""
+    failures = [gate_sentence(gate) for gate in result.gates if gate.failed]
+    warnings = [gate_sentence(gate) for gate in result.gates if gate.state == "warned"]
+    skipped = [SKIPPED.format(gate.metric) for gate in result.gates if gate.state == "skipped"]
+    state = MET if len(result.gates) > len(skipped) else COMPUTED
+    if failures:
+        state = MISSED
+    elif warnings:
+        state = WARNED
+    prefix = "warning: " if failures else ""
     return RunOutcome(
         run,
         state,
-        code,
-        said,
-        gates,
-        (),
-        result.answer,
-        rows,
-        result.signature,
-        tuple(wrote),
-        entries=tuple(entries),
-    ), result
+        ExitCode.OK if result.passed else ExitCode.GATE_MISSED,
+        (*failures, *(f"{prefix}{sentence}" for sentence in warnings), *skipped),
+        tuple(replace(gate, run=run.name) for gate in result.gates),
+        answer=result.answer,
+        rows=sum(file.rows for file in result.inputs),
+        signature=result.signature,
+    )
 
 
 def _compute_run(
@@ -251,22 +254,10 @@ def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]
 
 def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
     """Return the gates of a run before evaluation, and their texts."""
-    gates = build_group(Gates, run.options)
-    gate = partial(Gate, value=None, passed=True, run=run.name)
-    found, texts = [], [f"{kind} {text}" for kind, text in gates.written]
-    for limit in gates.limits:
-        metric = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
-        grade = gates.severity(limit.kind)
-        found.append(
-            gate(limit.kind, metric, limit.model, limit.limit, severity=grade, slice=limit.slices)
-        )
-    for name, least in gates.required_sizes.items():
-        found.append(gate(f"min-{name}", name, None, least))
-        texts.append(f"min-{name} {least:,}")
-    for model in gates.still_best:
-        found.append(gate("still-best", "still-best", model, 1.0))
-        texts.append(f"still-best {model}")
-    return tuple(found), tuple(texts)
+    options = build_group(Gates, run.options)
+    pending = [pair for kind in KINDS for pair in kind.pending(options)]
+    gates = tuple(replace(gate, run=run.name) for gate, _ in pending)
+    return gates, tuple(text for _, text in pending)
 
 
 GATE_COLUMNS = "kind metric model slice limit limit_text value among severity state passed reason"
@@ -342,14 +333,14 @@ def _row(one: RunOutcome) -> Row:
     }
 
 
-def _gates(one: RunOutcome) -> list[Row]:
+def _gates(outcome: RunOutcome) -> list[Row]:
     """Return rows of the gates of a run; of a dry run as requested."""
     rows: list[Row] = []
-    for gate, text in zip_longest(one.gates, one.written):
+    for gate, text in zip_longest(outcome.gates, outcome.written):
         row = {name: getattr(gate, name) for name in GATE_COLUMNS.split()}
         row |= {"state": None, "passed": None} if text else {}
-        text = text or str(replace(gate, run=None))
-        rows.append({"run": one.run.name, **row, "text": text})
+        text = text or gate_sentence(replace(gate, run=None))
+        rows.append({"run": outcome.run.name, **row, "text": text})
     return rows
 
 

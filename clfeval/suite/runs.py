@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clfeval import COMMANDS
+from clfeval.compare.gates.kinds import KINDS
 from clfeval.compare.gates.limits import Gates
 from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.options.declaration import READING, as_list, options_of
@@ -182,8 +183,7 @@ def _defaults(
         for one in keys.command.options_of(Input)
         if linked or (metrics and one.opt.panel != READING)
     }
-    if keys.command.name != "report":  # no other reports the best model
-        unused |= {"still_best"}
+    unused |= {kind.option for kind in KINDS if not kind.applies_to(keys.command.name)}
     return {name: one for name, one in found.items() if name not in unused}
 
 

@@ -9,7 +9,8 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from clfeval import COMMANDS
-from clfeval.compare.gates.limits import Gates, LimitKind
+from clfeval.compare.gates.kinds import LIMIT_KINDS
+from clfeval.compare.gates.limits import Gates
 from clfeval.errors import say_which_have_it, suggestion
 from clfeval.measures.catalog import find_measure
 from clfeval.methods.command_lookup import command_of
@@ -22,7 +23,7 @@ RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # in addi
 LOOK = ("size", "caption", "font")  # options on pictures
 SAVED = ("save", "show", "digits", *LOOK)  # options on output that a run has
 BATCH_KEYS = ("dry_run",)  # of the whole batch, not of a run
-LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
+LIMITS = frozenset(name for kind in LIMIT_KINDS for name in (kind.name, kind.option))
 # keys that users may write, with the keys of a run they mean
 OTHER_KEYS = {
     **dict.fromkeys(

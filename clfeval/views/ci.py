@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.document import Document, Gate, GateState, InputFile, Row, as_estimate
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.formatting import printable
@@ -43,14 +44,14 @@ def gate_findings(
     """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
     file = None
     for name in tables[:1]:  # of a pattern the first input file, if it exists
-        first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
+        first = os.path.join(os.path.dirname(name), next((source.name for source in inputs), ""))
         matched = os.path.isfile(first) and not os.path.isfile(name)
         file = _relative_path(first if matched else name)
-    found = []
+    findings = []
     for gate in gates:
         if not gate.passed:
             model = "any" if gate.among else str(gate.model)
-            same = (
+            fingerprint = (
                 gate.kind,
                 gate.metric,
                 model,
@@ -58,9 +59,10 @@ def gate_findings(
                 *filter(None, (gate.slice, gate.run)),
             )
             level: Weight = "error" if gate.failed else "warning"
-            severity, text = "major" if gate.failed else "minor", printable(str(gate))
-            found.append(Finding(level, gate.kind, text, file, None, severity, same))
-    return found
+            severity = "major" if gate.failed else "minor"
+            text = printable(gate_sentence(gate))
+            findings.append(Finding(level, gate.kind, text, file, None, severity, fingerprint))
+    return findings
 
 
 def error_findings(error: ClfevalError) -> list[Finding]:
@@ -153,6 +155,16 @@ class _TestCase:
     beside: tuple[str, ...] = ()
 
 
+def _gate_case(gate: Gate, change: str | None) -> _TestCase:
+    """Return the case of a gate; change: of its value in the whole table, if it is known."""
+    tag = TAGS.get(gate.state)
+    sentence = gate_sentence(gate)
+    output = [f"warning: {sentence}"] if gate.state == "warned" else []
+    output += [change] if change else []
+    name = f"{replace(gate, run=None).subject} {gate.bound}"
+    return _TestCase(name, tag, gate.kind, sentence if tag else "", tuple(output))
+
+
 def as_junit(result: Document) -> str:
     """Return the gates as a JUnit document: missed is a failure, undefined an error.
 
@@ -169,18 +181,13 @@ def as_junit(result: Document) -> str:
         name, tag = str(row["run"]), RUNS.get(str(row["state"]))
         failure = (f"exit code {row['code']}", "\n".join(problems.get(name, ()))) if tag else ()
         suites[name] = [_TestCase(COMPUTED, tag, *failure)]
-    moved = {
+    changes = {
         (str(row["model"]), str(row["measure"])): _change_text(row)
         for row in comparison_rows(result, BASELINE)
     }
     for gate in result.gates:
-        tag = TAGS.get(gate.state)
-        beside = [f"warning: {gate}"] if gate.state == "warned" else []
-        move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
-        beside += [move] if move else []  # which is of the whole table
-        name = f"{replace(gate, run=None).subject} {gate.bound}"
-        case = _TestCase(name, tag, gate.kind, str(gate) if tag else "", tuple(beside))
-        suites.setdefault(gate.run or result.command, []).append(case)
+        change = changes.get((str(gate.model), gate.measure)) if gate.slice is None else None
+        suites.setdefault(gate.run or result.command, []).append(_gate_case(gate, change))
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
     written = ""
     for name, cases in suites.items():

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from clfeval.compare.baseline.read import rows_by_label
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.document import Cell, Document, Estimate, cell_value, dumps, settings_of
 from clfeval.formatting import DIGITS, escape_control_characters, format_count
 from clfeval.pages.command_pages import page_of
@@ -76,7 +77,7 @@ def _document_pieces(result: Document, digits: int, names: Collection[str]) -> I
     yield "\n"
     gates, left_out = layout.gates_to_show(result)
     for gate in gates:
-        yield f"- {layout.GATE_SIGNS[gate.state]} {escape_markdown(str(gate))}\n"
+        yield f"- {layout.GATE_SIGNS[gate.state]} {escape_markdown(gate_sentence(gate))}\n"
     if left_out:
         yield f"- {escape_markdown(left_out)}\n"
     for one in page.opened:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.document import Document, cell_value, dumps
 from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
 from clfeval.pages.intervals import deciding_measure
-from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import SUITE
 from clfeval.pages.table_parts import sort_by_column
 from clfeval.views import table_layout as layout
+from clfeval.views.limit_guides import pictures_with_limits
 from clfeval.views.svg.elements import TONES, Colors, color_rules, shape_rules
 from clfeval.views.svg.picture import draw_panel, picture_of, svg_element
 from clfeval.views.terminal import SAYS
@@ -38,7 +39,7 @@ def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = 
     out = [f'<div class="clfeval">{style}', *_answer(result)]
     out += _gates(result)
     out += [_table(layout.layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
-    if pictures_of(result):
+    if pictures_with_limits(result):
         out.append(picture_of(result, scope=SCOPE))
     shown = (*page.opened, *page.folded)
     out += [f"<p>{escape(reason)}</p>" for reason in layout.undefined_reasons(result, shown)]
@@ -120,7 +121,8 @@ def _gates(result: Document) -> list[str]:
     if not gates and not left_out:
         return []
     lines = [
-        f'<li class="{one.state}">{SAYS[one.state][0]}: {escape(str(one))}</li>' for one in gates
+        f'<li class="{gate.state}">{SAYS[gate.state][0]}: {escape(gate_sentence(gate))}</li>'
+        for gate in gates
     ]
     lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
     return [f'<ul class="gates">{"".join(lines)}</ul>']
@@ -217,7 +219,7 @@ def _runs(result: Document, digits: int, target: str) -> str:
 def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
     colors, opened, folded = Colors.from_result(result), list[str](), list[str]()
-    for name, charts in pictures_of(result).items():
+    for name, charts in pictures_with_limits(result).items():
         panels = "".join(
             svg_element([draw_panel(one, colors)], one.title, one.finding) for one in charts
         )

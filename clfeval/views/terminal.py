@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.document import Document, short_answer
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
@@ -112,7 +113,7 @@ def as_text(
     gates, left_out = layout.gates_to_show(result)
     for gate in gates:
         says, style = SAYS[gate.state]
-        write(f"{says}: {gate}", style=style)
+        write(f"{says}: {gate_sentence(gate)}", style=style)
     beyond = layout.reword_for_caller(result, page_of(result.command).beyond(result))
     also = ", ".join(layout.more_table_names(result, page, names))
     more = also and f"more tables: {also} ({offer})"

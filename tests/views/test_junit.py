@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 import clfeval
+from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.document import Gate, ResultNote
 from clfeval.formatting import printable
 from clfeval.views.ci import as_junit, gate_findings
@@ -61,12 +62,12 @@ def test_a_reader_finds_a_case_for_each_gate_in_order(tmp_path: Path) -> None:
     assert met.is_passed
     (failure,) = missed.result
     assert isinstance(failure, Failure)
-    assert failure.message == failure.text == str(GATES[1])
+    assert failure.message == failure.text == gate_sentence(GATES[1])
     assert failure.type == "fail-under"
     (error,) = undefined.result
     assert isinstance(error, Error)
-    assert [error.message, count.result[0].message] == [str(gate) for gate in GATES[2:]]
-    check_text(map(str, GATES))
+    assert [error.message, count.result[0].message] == [gate_sentence(gate) for gate in GATES[2:]]
+    check_text(map(gate_sentence, GATES))
 
 
 def test_the_suite_tells_where_the_numbers_come_from_and_its_notes(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_every_name_is_read_back(name: str) -> None:
     text = as_junit(result_of(gate))
     (case,) = cases(JUnitXml.fromstring(text.encode()))
     assert case.name == f"{printable(name)}: recall fail-under 0.5"
-    assert case.result[0].message == printable(str(gate))
+    assert case.result[0].message == printable(gate_sentence(gate))
 
 
 def test_without_gates_it_is_an_empty_document() -> None:

@@ -23,6 +23,7 @@ from clfeval.formatting import format_number
 from clfeval.pages.chart import Axis, Chart
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.pictures import pictures_of
+from clfeval.views.limit_guides import pictures_with_limits
 from clfeval.views.svg import picture as svg_picture
 from clfeval.views.svg.elements import (
     COLORED,
@@ -120,7 +121,7 @@ def test_the_intervals_of_models_are_those_of_the_table() -> None:
 
 def test_limits_of_gates_are_drawn_where_they_are() -> None:
     found = RESULTS["report"]().check(fail_under={"roc_auc": 0.9, "roc_auc.low": 0.85})
-    (chart,) = pictures_of(found)["forest"]
+    (chart,) = pictures_with_limits(found)["forest"]
     assert {(one.text, one.x) for one in chart.guides if one.limit} == {
         ("gate ≥ 0.9", 0.9),
         ("gate low ≥ 0.85", 0.85),

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from clfeval.compare.families import CHANGING
+from clfeval.compare.gates.kinds import VALUE_LIMIT_KINDS
 from clfeval.compare.history.file import CODE, HistoryLine, HistoryMeasure, read_history
 from clfeval.document import (
     POPULATIONS,
@@ -321,6 +322,9 @@ def baseline_lines(
     return kept, [label for label in labels if label in {label for label, _ in same}]
 
 
+VALUE_LIMITS = {kind.name for kind in VALUE_LIMIT_KINDS}
+
+
 def result_lines(
     result: Document, label: str, rows: Mapping[str, Row], run: str | None = None
 ) -> Iterator[HistoryLine]:
@@ -328,24 +332,25 @@ def result_lines(
 
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
-    errors = {}
+    standard_errors = {}
     for row in result.unsliced_rows("measures"):
         if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
-            errors[row["model"], row["measure"]] = se
+            standard_errors[row["model"], row["measure"]] = se
     met: dict[str | None, dict[str, bool]] = {}
     limits: dict[str | None, dict[str, float]] = {}
     for gate in result.gates:
         if gate.slice is None:  # of a slice it says nothing of the whole
-            mine = met.setdefault(gate.model, {})
-            mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
-            if gate.kind in ("fail-under", "fail-over") and gate.metric == gate.measure:
+            met_by_measure = met.setdefault(gate.model, {})
+            is_met = met_by_measure.get(gate.measure, True) and not gate.failed
+            met_by_measure[gate.measure] = is_met
+            if gate.kind in VALUE_LIMITS and gate.metric == gate.measure:
                 limits.setdefault(gate.model, {})[gate.measure] = gate.limit
     for model, row in rows.items():
-        found = {}
+        measures = {}
         for name, cell in row.items():
             if isinstance(cell, Estimate):
-                error = errors.get((model, name))
-                found[name] = HistoryMeasure(cell.value, cell.low, cell.high, error, cell.reason)
+                se = standard_errors.get((model, name))
+                measures[name] = HistoryMeasure(cell.value, cell.low, cell.high, se, cell.reason)
         yield HistoryLine(
             result.command,
             label,
@@ -353,12 +358,12 @@ def result_lines(
             settings_of(result.signature),
             result.version,
             run,
-            tuple(one.sha256 for one in result.inputs),
+            tuple(file.sha256 for file in result.inputs),
             result.truth,
             result.summary.get("rows"),
             result.summary.get("positives"),
             result.parameters.get("level"),
-            found,
+            measures,
             met.get(model, {}),
             limits.get(model, {}),
         )

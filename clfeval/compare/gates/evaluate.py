@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
-from os import fspath
-from os.path import basename
-from typing import cast
 
 from clfeval.compare.baseline import read
 from clfeval.compare.baseline.changes import LEVEL, Baseline, ValueKey, value_bounds
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
+from clfeval.compare.gates.kinds import (
+    BASELINE,
+    GateEvaluation,
+    gate_sentence,
+    gates_without_limits,
+    is_drop,
+    limit_kind,
+)
+from clfeval.compare.gates.limit_tests import GateDraft
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import (
     Answer,
@@ -28,31 +35,47 @@ from clfeval.document import (
 from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
+from clfeval.pages import schema
 from clfeval.pages.command_pages import page_of
-from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES
-
-NO_BASELINE = "baseline_missing"
 
 
-def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = None) -> Document:
-    """Return the result with a Gate for each limit; beside: the baseline, where it is a table.
+def evaluate_gates(result: Document, gates: Gates, baseline: Baseline | None = None) -> Document:
+    """Return the result with a Gate for each limit; baseline: the one of a table.
 
     Without the file of the baseline its own gate is missed, or skipped.
     """
     if not gates.any and gates.baseline is None:
         return result
     limits = gates.limits
-    if beside is None and gates.baseline is not None:
-        found = read.read_baseline(gates.baseline, result)
-        beside = None if found is None else Baseline.from_results(result, found)
-    if beside is not None or gates.baseline is None:
-        return evaluate_limits(result, limits, beside, gates)
-    name, skips = basename(fspath(gates.baseline)), gates.baseline_missing == "skip"
-    result = evaluate_limits(result, [limit for limit in limits if not limit.compares], None, gates)
-    what = "its gates are skipped" if skips else "the gate is missed"
-    said = ResultNote("baseline-missing", f"the baseline '{name}' does not exist: {what}")
-    missing = Gate("baseline", name, None, 0.0, None, skips, NO_BASELINE)
-    return replace(result, gates=(*result.gates, missing), warnings=(*result.warnings, said))
+    if baseline is None and gates.baseline is not None:
+        earlier = read.read_baseline(gates.baseline, result)
+        if earlier is None:
+            return _evaluate_without_baseline(result, limits, gates)
+        baseline = Baseline.from_results(result, earlier)
+    return evaluate_limits(result, limits, baseline, gates)
+
+
+def _evaluate_without_baseline(result: Document, limits: Iterable[Limit], gates: Gates) -> Document:
+    """Return the result with the gates that need no baseline, and the gate of the missing one."""
+    independent = [limit for limit in limits if not limit.compares]
+    result = evaluate_limits(result, independent, None, gates)
+    (gate,) = BASELINE.check(gate_evaluation(result, gates))
+    consequence = "its gates are skipped" if gate.passed else "the gate is missed"
+    message = f"the baseline '{gate.metric}' does not exist: {consequence}"
+    note = ResultNote("baseline-missing", message)
+    return replace(result, gates=(*result.gates, gate), warnings=(*result.warnings, note))
+
+
+def gate_evaluation(
+    result: Document, gates: Gates, slices: Sequence[str] = (), paired_rows: float | None = None
+) -> GateEvaluation:
+    """Return a result with what its gates need.
+
+    slices: those with limits. paired_rows: the fewest rows that both sides of a change share.
+    """
+    rows = limit_tests.slice_rows(result, None)
+    match_models = partial(limit_tests.match_models, rows)
+    return GateEvaluation(result, gates, rows, match_models, slices, paired_rows)
 
 
 def evaluate_limits(
@@ -62,47 +85,74 @@ def evaluate_limits(
     gates: Gates | None = None,
 ) -> Document:
     """Return the result with one Gate for each limit and model it applies to."""
-    gates, limits = Gates() if gates is None else gates, list(limits)
-    beside = (
-        baseline
-        if not isinstance(baseline, Document)
-        else (Baseline.from_results(result, read.EarlierResult(baseline, "the baseline")))
-    )
-    result = _remove_gate_answers(result, compared=beside is not None)
-    looked, found, wrong = _GateRows(result, beside, gates), list[Gate](), ErrorCollector()
-    targets = list[limit_tests.GateDraft]()
+    gates = Gates() if gates is None else gates
+    if isinstance(baseline, Document):
+        earlier = read.EarlierResult(baseline, "the baseline")
+        baseline = Baseline.from_results(result, earlier)
+    result = _remove_gate_answers(result, compared=baseline is not None)
+    limit_rows = _GateRows(result, baseline, gates)
+    errors = ErrorCollector()
+    drafts: list[GateDraft] = []
     for limit in limits:
-        with wrong.going_on():
-            targets.append(looked.target(limit))
-    for target in targets:
-        same = [one for one in targets if one.subject == target.subject]
-        first = next((one for one in same if not one.limit.share), same[0])
-        if target.limit.share and target is not first:
-            continue  # judged with the other
-        shares = [one.limit.limit for one in same if one.limit.share]
-        with wrong.going_on():
-            found += looked.evaluate_limit(replace(target, shares=shares))
-    known = read.slice_names(result)
-    parts = [str(part) for part in dict.fromkeys(gate.slice for gate in found) if part in known]
-    paired = list[float]()
-    if beside is not None and any(one.limit.compares for one in targets):
-        whole = [one for (*_, part), one in beside.shared.items() if one.paired and part is None]
-        paired = [change.rows for change in whole if change.rows is not None]
-    with wrong.going_on():
-        found += row_count_gates(result, gates, parts, min(paired, default=None))
-    with wrong.going_on():
-        found += still_best_gates(result, gates.still_best)
-    wrong.raise_problems()
-    refuse_unknown_outcomes(result, found, None if beside is None else beside.bounds)
-    warnings = (*result.warnings, *_direction_warnings(looked, targets))
-    result = replace(result, gates=tuple(found), warnings=warnings)
-    result = result if beside is None else beside.with_changes(result)
-    missed, said = [gate for gate in found if gate.failed], list[Answer]()
-    for gate in missed[:1]:
-        more = f" (and {format_count(len(missed) - 1, 'more gate')})" if len(missed) > 1 else ""
-        models, text = () if gate.model is None else (gate.model,), f"Gate missed: {gate}{more}."
-        said.append(Answer("gates-missed", text, models, gate.measure, gate.value))
-    return replace(result, answer=shorten_answer([*said, *result.answer]))
+        with errors.going_on():
+            drafts.append(limit_rows.draft(limit))
+    outcomes: list[Gate] = []
+    for draft in _drafts_with_shares(drafts):
+        with errors.going_on():
+            outcomes += limit_rows.evaluate_limit(draft)
+    slices = _limited_slices(result, outcomes)
+    paired_rows = None if baseline is None else _fewest_paired_rows(drafts, baseline)
+    evaluation = gate_evaluation(result, gates, slices, paired_rows)
+    outcomes += gates_without_limits(evaluation, errors)
+    errors.raise_problems()
+    refuse_unknown_outcomes(result, outcomes, None if baseline is None else baseline.bounds)
+    warnings = (*result.warnings, *_direction_warnings(result.command, drafts))
+    result = replace(result, gates=tuple(outcomes), warnings=warnings)
+    result = result if baseline is None else baseline.with_changes(result)
+    answer = [*_answer_on_missed_gates(outcomes), *result.answer]
+    return replace(result, answer=shorten_answer(answer))
+
+
+def _drafts_with_shares(drafts: Sequence[GateDraft]) -> Iterator[GateDraft]:
+    """Yield the drafts, those on the same subject but for shares of the baseline's value as one.
+
+    An absolute limit stands for the shares, else the first of them.
+    """
+    for draft in drafts:
+        group = [member for member in drafts if member.subject == draft.subject]
+        absolute = (member for member in group if not member.limit.share)
+        if not draft.limit.share or draft is next(absolute, group[0]):
+            shares = [member.limit.limit for member in group if member.limit.share]
+            yield replace(draft, shares=shares)
+
+
+def _limited_slices(result: Document, gates: Iterable[Gate]) -> list[str]:
+    """Return the slices that gates are on, in the order of the gates."""
+    names = read.slice_names(result)
+    return [str(name) for name in dict.fromkeys(gate.slice for gate in gates) if name in names]
+
+
+def _fewest_paired_rows(drafts: Iterable[GateDraft], baseline: Baseline) -> float | None:
+    """Return the fewest rows of the table that a change is measured on; None without any."""
+    if not any(draft.limit.compares for draft in drafts):
+        return None
+    rows = [
+        change.rows
+        for (_, _, label), change in baseline.shared.items()
+        if change.paired and label is None and change.rows is not None
+    ]
+    return min(rows, default=None)
+
+
+def _answer_on_missed_gates(gates: Iterable[Gate]) -> Iterator[Answer]:
+    """Yield the sentence on the first missed gate, and the number of the others."""
+    failed = [gate for gate in gates if gate.failed]
+    for gate in failed[:1]:
+        number = len(failed) - 1
+        remainder = f" (and {format_count(number, 'more gate')})" if number else ""
+        text = f"Gate missed: {gate_sentence(gate)}{remainder}."
+        models = () if gate.model is None else (gate.model,)
+        yield Answer("gates-missed", text, models, gate.measure, gate.value)
 
 
 def refuse_unknown_outcomes(
@@ -112,265 +162,221 @@ def refuse_unknown_outcomes(
 
     changes: the bounds of changes from the baseline.
     """
-    values = value_bounds(result)
-    hides = "min_cell" in result.summary
+    value_bound = value_bounds(result)
+    change_bound = changes or {}
     hint = "count scores one by one: add --scores exact"
-    if hides:
+    if "min_cell" in result.summary:
         hint = "give another limit, or count with a smaller --min-cell"
     for gate in gates:
         if gate.reason in ("hidden_counts", "needs_exact_scores"):
             message = f"gate {gate.subject} cannot be judged from these counts"
             raise DataError.new(message, "gate-within-bound", hint=hint)
-        change = gate.kind == "max-drop" or ".change" in gate.metric
-        bounds = (changes or {}) if change else values
+        is_change = is_drop(gate) or ".change" in gate.metric
+        bounds = change_bound if is_change else value_bound
         bound = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
-        limit = "" if change else gate.metric.rpartition(".")[2]
-        least, most = _possible_values(result, gate, bound, limit)
-        if gate.value is not None and bound and least <= gate.limit <= most:
+        side = "" if is_change else gate.metric.rpartition(".")[2]
+        lowest, highest = _possible_values(result, gate, bound, side)
+        if gate.value is not None and bound and lowest <= gate.limit <= highest:
             message = f"gate {gate.subject}: from these counts the value is known within "
             message += f"{format_bound(bound)}: {gate.value:.9g}, and the limit is {gate.limit:g}"
             raise DataError.new(message, "gate-within-bound", hint=hint)
 
 
-def _possible_values(result: Document, gate: Gate, bound: float, limit: str) -> tuple[float, float]:
-    """Return the least and the most that the number of a gate can be for the rows.
+def _possible_values(result: Document, gate: Gate, bound: float, side: str) -> tuple[float, float]:
+    """Return the lowest and the highest number that a gate can have for the rows.
 
-    A confidence limit of the rows is not beyond that of their counts, which is cautious; it may be
-    nearer to the value by any amount.
+    side: low or high of a confidence limit. One of the rows is not beyond that of their counts,
+    which is cautious; it may be nearer to the value by any amount.
     """
     value = gate.value or 0.0
-    if limit not in ("low", "high"):
+    if side not in ("low", "high"):
         return value - bound, value + bound
     estimates = [
         as_estimate(row["value"]).value
         for row in result.tables.get("measures", ())
         if (row["model"], row["measure"], row["slice"]) == (gate.model, gate.measure, gate.slice)
     ]
-    distance = max((abs(e - value) for e in estimates if e is not None), default=inf)
-    farthest = distance + bound
-    return (value, value + farthest) if limit == "low" else (value - farthest, value)
+    distances = [abs(estimate - value) for estimate in estimates if estimate is not None]
+    farthest = max(distances, default=inf) + bound
+    return (value, value + farthest) if side == "low" else (value - farthest, value)
 
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:
     """Return a result without sentences of earlier gates; compared: nor changes of a baseline."""
-    answer = tuple(
-        one for one in result.answer if one.code not in (GATE_CODES if compared else GATE_CODES[:1])
-    )
-    tables = {name: rows for name, rows in result.tables.items() if name != CHANGES or not compared}
-    rows = [row for row in tables.get(COMPARISONS, ()) if row.get("against") != BASELINE]
-    if compared and len(rows) < len(tables.get(COMPARISONS, ())):
-        tables[COMPARISONS] = rows
+    codes = schema.GATE_CODES if compared else schema.GATE_CODES[:1]
+    answer = tuple(sentence for sentence in result.answer if sentence.code not in codes)
+    tables = dict(result.tables)
+    if compared:
+        tables.pop(schema.CHANGES, None)
+        comparisons = tables.get(schema.COMPARISONS, ())
+        rows = [row for row in comparisons if row.get("against") != schema.BASELINE]
+        if len(rows) < len(comparisons):
+            tables[schema.COMPARISONS] = rows
     return replace(result, tables=tables, answer=answer)
 
 
 class _GateRows:
     """The rows of a result that limits apply to, those of slices made on demand."""
 
-    def __init__(self, result: Document, beside: Baseline | None, gates: Gates) -> None:
-        self.result, self.beside, self.gates = result, beside, gates
-        self.whole = limit_tests.slice_rows(result, None)
-        self.cells = {name: cell for row in self.whole.values() for name, cell in row.items()}
+    def __init__(self, result: Document, baseline: Baseline | None, gates: Gates) -> None:
+        self.result = result
+        self.baseline = baseline
+        self.gates = gates
+        self.rows = limit_tests.slice_rows(result, None)
+        self.cells = {name: cell for row in self.rows.values() for name, cell in row.items()}
         self.cells |= result.summary
-        self.slices: dict[str, Mapping[str, Row]] = {}
+        self.rows_by_slice: dict[str, Mapping[str, Row]] = {}
 
-    def target(self, limit: Limit) -> limit_tests.GateDraft:
+    def draft(self, limit: Limit) -> GateDraft:
         """Return a limit with its measure, models and slices; UsageError where one is missing."""
         metric = limit_tests.match_metric(limit, self.cells, self.result)
         limit_tests.check_limit(limit, metric)
-        if self.beside is None:
+        if self.baseline is None:
             limit_tests.check_compared(limit)
-        slices = None
-        if limit.slices is not None and not limit.is_gap:
-            known = read.slice_names(self.result)
-            if self.beside is not None and limit.compares and not limit.any:
-                known = list(dict.fromkeys([*known, *read.slice_names(self.beside.before)]))
-            slices = tuple(limit_tests.match_slices(limit, known))
-        return limit_tests.GateDraft(
+        slices = self._slices_of_limit(limit)
+        rows, _ = self._rows_of_limit(limit, metric, self.rows, None)
+        return GateDraft(
             limit,
             metric,
-            tuple(self._rows_of_limit(limit, metric, self.whole, None)[0]),
+            tuple(rows),
             slices,
             read.better_direction(self.result.command, metric),
-            self.gates.severity(limit.kind),
+            limit_kind(limit.kind).severity(strict=self.gates.strict),
             significant=self.gates.significant,
             level=self.result.parameters.get("level") or LEVEL,
         )
 
-    def evaluate_limit(self, asked: limit_tests.GateDraft) -> list[Gate]:
-        """Return the gates of one limit: of each model, or the best of them by its worst slice."""
-        limit, metric = asked.limit, asked.metric
-        if limit.is_gap:
-            wanted = limit_tests.match_models(self.whole, limit.model, limit.kind)
-            gaps = limit_tests.slice_gaps(self.result, limit, metric)
-            found = [limit_tests.value_gate(asked, *gap) for gap in gaps if gap[0] in wanted]
-        elif metric in self.result.summary and limit.model is None and limit.slices is None:
-            value, where = self.result.summary[metric], (asked, None, None)
-            if not isinstance(value, (int, float)):
-                why = "is not a number" if value is not None else "differs between models"
-                raise UsageError.new(f"'{metric}' {why}", "bad-gate")
-            if limit.part != "value":
-                raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
-            if limit.kind == "max-drop" and self.beside is not None:
-                old, level = self.beside.before.summary.get(metric), self.beside.level
-                found = [
-                    limit_tests.drop_gate(*where, change_of_independent(old, value, level=level))
-                ]
-            else:
-                found = [limit_tests.value_gate(*where, value)]
-        elif asked.slices is None:
-            found = self._rows(asked, self.whole, None)
-        else:
-            found = []
-            for part in asked.slices:
-                if part not in self.slices:
-                    self.slices[part] = limit_tests.slice_rows(self.result, part)
-                found += self._rows(asked, self.slices[part], part)
-        if not limit.any:
-            return found
-        worst: dict[str | None, Gate] = {}
-        for gate in found:
-            worst[gate.model] = min(worst.get(gate.model, gate), gate, key=limit_tests.slack)
-        return [replace(max(worst.values(), key=limit_tests.slack), among=len(worst))]
+    def _slices_of_limit(self, limit: Limit) -> tuple[str, ...] | None:
+        """Return the slices that a limit names; None for the whole table, and for gaps."""
+        if limit.slices is None or limit.is_gap:
+            return None
+        names = read.slice_names(self.result)
+        if self.baseline is not None and limit.compares and not limit.any:
+            names = list(dict.fromkeys([*names, *read.slice_names(self.baseline.before)]))
+        return tuple(limit_tests.match_slices(limit, names))
 
-    def _rows(
-        self, asked: limit_tests.GateDraft, rows: Mapping[str, Row], part: str | None
+    def evaluate_limit(self, draft: GateDraft) -> list[Gate]:
+        """Return the gates of one limit: of each model, or the best of them by its worst slice."""
+        limit = draft.limit
+        if limit.is_gap:
+            gates = self._gap_gates(draft)
+        elif draft.metric in self.result.summary and limit.model is None and limit.slices is None:
+            gates = [self._summary_gate(draft, self.result.summary[draft.metric])]
+        elif draft.slices is None:
+            gates = self._model_gates(draft, self.rows, None)
+        else:
+            gates = []
+            for label in draft.slices:
+                if label not in self.rows_by_slice:
+                    self.rows_by_slice[label] = limit_tests.slice_rows(self.result, label)
+                gates += self._model_gates(draft, self.rows_by_slice[label], label)
+        return [_best_model_gate(gates)] if limit.any else gates
+
+    def _gap_gates(self, draft: GateDraft) -> list[Gate]:
+        """Return the gates of the gaps between slices."""
+        limit = draft.limit
+        models = limit_tests.match_models(self.rows, limit.model, limit.kind)
+        gaps = limit_tests.slice_gaps(self.result, limit, draft.metric)
+        return [limit_tests.value_gate(draft, *gap) for gap in gaps if gap[0] in models]
+
+    def _summary_gate(self, draft: GateDraft, value: object) -> Gate:
+        """Return the gate of a number in the summary."""
+        if not isinstance(value, (int, float)):
+            problem = "is not a number" if value is not None else "differs between models"
+            raise UsageError.new(f"'{draft.metric}' {problem}", "bad-gate")
+        _check_interval(draft, value)
+        if not draft.kind.drop or self.baseline is None:
+            return limit_tests.value_gate(draft, None, None, value)
+        old = self.baseline.before.summary.get(draft.metric)
+        change = change_of_independent(old, value, level=self.baseline.level)
+        return limit_tests.drop_gate(draft, None, None, change)
+
+    def _model_gates(
+        self, draft: GateDraft, rows: Mapping[str, Row], label: str | None
     ) -> list[Gate]:
-        limit, metric = asked.limit, asked.metric
-        rows, names = self._rows_of_limit(limit, metric, rows, part)
-        gone = [replace(asked.gate(model, part), reason="gone") for model in names]
+        """Return the gates of the models of a limit; label: of a slice, with its rows."""
+        limit, metric = draft.limit, draft.metric
+        limited_rows, missing_models = self._rows_of_limit(limit, metric, rows, label)
+        missing = [replace(draft.gate(model, label), reason="gone") for model in missing_models]
         # the reference has no difference from itself
-        rows = {model: row for model, row in rows.items() if metric in row}
-        if not rows and gone:
-            return gone
-        if not rows:
-            whose = f"'{limit.model}'" if part is None else f"the slice '{part}'"
-            what = f"--{limit.kind}: {whose} has no '{metric}'"
-            raise UsageError.new(what, "bad-gate", hint="remove this gate, or name another measure")
-        cells = [row[metric] for row in rows.values()]
-        cell = next(filter(limit_tests.is_number, cells), cells[0])
-        if not limit_tests.is_number(cell):
-            raise UsageError.new(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
-        if limit.part != "value" and not isinstance(cell, Estimate):
-            raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
-        if self.beside is None or not limit.compares:
+        cells = {model: row[metric] for model, row in limited_rows.items() if metric in row}
+        if not cells and missing:
+            return missing
+        _check_cells(draft, [*cells.values()], label)
+        baseline = self.baseline
+        if baseline is None or not limit.compares:
             return [
-                limit_tests.value_gate(asked, model, part, row[metric])
-                for model, row in rows.items()
+                limit_tests.value_gate(draft, model, label, cell) for model, cell in cells.items()
             ]
-        judge_one = limit_tests.drop_gate if limit.kind == "max-drop" else limit_tests.change_gate
-        found = [
-            judge_one(asked, model, part, self.beside.change(model, metric, row[metric], part))
-            for model, row in rows.items()
+        test = limit_tests.drop_gate if draft.kind.drop else limit_tests.change_gate
+        gates = [
+            test(draft, model, label, baseline.change(model, metric, cell, label))
+            for model, cell in cells.items()
         ]
-        return [*found, *gone]
+        return [*gates, *missing]
 
     def _rows_of_limit(
-        self, limit: Limit, metric: str, rows: Mapping[str, Row], part: str | None
+        self, limit: Limit, metric: str, rows: Mapping[str, Row], label: str | None
     ) -> tuple[Mapping[str, Row], list[str]]:
         """Return the rows of a limit's models, and its models that only the baseline has."""
-        gone = []
-        if self.beside is not None and limit.compares and not limit.any:
-            gone = self.beside.gone(metric, limit.model, part, rows)
+        missing = []
+        if self.baseline is not None and limit.compares and not limit.any:
+            missing = self.baseline.gone(metric, limit.model, label, rows)
         try:
-            return limit_tests.match_models(rows, limit.model, limit.kind), gone
+            return limit_tests.match_models(rows, limit.model, limit.kind), missing
         except UsageError:
-            if gone:
-                return {}, gone
+            if missing:
+                return {}, missing
             raise
 
 
-def _direction_warnings(
-    looked: _GateRows, targets: Sequence[limit_tests.GateDraft]
-) -> Iterator[ResultNote]:
-    """Yield warnings on limits that fail better values, unless both ends have one; UsageError."""
-    page = page_of(looked.result.command)
-    for target in targets:
-        limit, metric = target.limit, target.metric
-        word, _, side = limit.kind.partition("-")
-        other = {"under": f"{word}-over", "over": f"{word}-under"}.get(side)
+def _check_cells(draft: GateDraft, cells: Sequence[Cell], label: str | None) -> None:
+    """Raise UsageError where a limit applies to no cell, or to cells that are no numbers."""
+    limit, metric = draft.limit, draft.metric
+    if not cells:
+        owner = f"'{limit.model}'" if label is None else f"the slice '{label}'"
+        message = f"--{limit.kind}: {owner} has no '{metric}'"
+        hint = "remove this gate, or name another measure"
+        raise UsageError.new(message, "bad-gate", hint=hint)
+    cell = next(filter(limit_tests.is_number, cells), cells[0])
+    if not limit_tests.is_number(cell):
+        raise UsageError.new(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
+    _check_interval(draft, cell)
+
+
+def _check_interval(draft: GateDraft, cell: Cell) -> None:
+    """Raise UsageError for a limit on the confidence interval of a count, which has none."""
+    part = draft.limit.part
+    if part != "value" and not isinstance(cell, Estimate):
+        raise UsageError.new(f"'{draft.metric}' is a count and has no .{part}", "bad-gate")
+
+
+def _best_model_gate(gates: Iterable[Gate]) -> Gate:
+    """Return the gate of the best model, by the worst of its slices."""
+    worst: dict[str | None, Gate] = {}
+    for gate in gates:
+        worst[gate.model] = min(worst.get(gate.model, gate), gate, key=limit_tests.slack)
+    best = max(worst.values(), key=limit_tests.slack)
+    return replace(best, among=len(worst))
+
+
+def _direction_warnings(command: str, drafts: Sequence[GateDraft]) -> Iterator[ResultNote]:
+    """Yield warnings on limits that fail better values, unless both sides have one; UsageError."""
+    page = page_of(command)
+    for draft in drafts:
+        limit, metric, kind = draft.limit, draft.metric, draft.kind
+        opposite = kind.opposite
         column = page.column(metric)
-        sure = metric.partition(":")[0] in CATALOG or (column is not None and column.best)
-        wrong, what = ("min", "lower") if side == "under" else ("max", "higher")
-        ends = [one.limit.kind for one in targets if one.metric == metric]
-        if other is None or limit.is_gap or not sure or target.best != wrong or other in ends:
+        has_direction = metric.partition(":")[0] in CATALOG or bool(column and column.best)
+        if opposite is None or limit.is_gap or not has_direction:
             continue
-        named = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
-        text, instead = f"--{limit.kind} {named}: {what} values are better", f"--{other} {named}"
-        if limit.kind == "fail-under":  # it would pass bad values
-            hint = f"use {instead}={limit.limit:g}"
-            raise UsageError.new(text, "bad-gate", hint=hint)
-        yield ResultNote("gate-turned", f"{text}; did you mean {instead}={limit.limit:g}?")
-
-
-CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
-
-
-def row_count_gates(
-    result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
-) -> Iterator[Gate]:
-    """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
-    for name, least in gates.required_sizes.items():
-        kind = f"min-{name}"
-        if name not in result.summary:
-            what = f"--{kind}: {result.command} does not count {name} here"
-            raise UsageError.new(what, "bad-gate", hint="remove it, or use report")
-        for part in (None, *slices):
-            rows = result.summary[name] if part is None else _rows_of(result, name, part)
-            value = rows if isinstance(rows, (int, float)) else None
-            if value is not None and paired is not None and (name, part) == ("rows", None):
-                value = min(value, paired)
-            reason = None if value is not None else "not_alike"
-            yield Gate(
-                kind,
-                name,
-                None,
-                least,
-                value,
-                value is not None and value >= least,
-                reason,
-                slice=part,
-            )
-
-
-def _rows_of(result: Document, name: str, part: str) -> float | None:
-    """Return the number of rows of a slice, the fewest of any model; None where unknown."""
-    found: list[float] = []
-    for row in (*result.tables.get("models", ()), *result.tables.get("slices", ())):
-        if row.get("slice") == part:  # its own number, or the sum of its cells
-            own, cells = row.get(name), [row.get(cell) for cell in CELLS[name]]
-            known = [cell for cell in cells if isinstance(cell, (int, float))]
-            if isinstance(own, (int, float)):
-                found.append(own)
-            elif len(known) == len(cells):
-                found.append(sum(known))
-    if not found:  # of several classes
-        each: dict[Cell, float] = {}
-        for row in result.tables.get("confusion", ()):
-            positive = row["truth"] == result.parameters.get("positive")
-            if row["slice"] == part and (name == "rows" or positive):
-                each[row["model"]] = each.get(row["model"], 0) + cast("float", row["rows"])
-        found = [*each.values()]
-    return min(found, default=None)
-
-
-def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
-    """Yield gates on whether models are tied with the best by the leading measure."""
-    best: Sequence[Row] = result.tables.get("best", ())
-    if models and (result.command != "report" or not best or "tied" not in best[0]):
-        hint = "use report with several models and without --interval none"
-        what = "--still-best: the models of this result are not ranked with intervals"
-        raise UsageError.new(what, "bad-gate", hint=hint)
-    rows: Mapping[str, Row] = limit_tests.slice_rows(result, None)
-    for text in models:
-        which, colon, model = text.partition(":")
-        few = bool(colon) and which in ("any", "all") and text not in rows
-        lead = str(best[0]["measure"])
-        may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
-        found = []
-        for name in limit_tests.match_models(rows, model if few else text, "still-best"):
-            tied = may.get(name)
-            value, reason = (float(tied), None) if isinstance(tied, bool) else (None, "undefined")
-            found.append(Gate("still-best", lead, name, 1.0, value, tied is True, reason))
-        if few and which == "any":
-            found = [replace(max(found, key=lambda gate: gate.passed), among=len(found))]
-        yield from found
+        better, direction = ("lower", "min") if kind.lower else ("higher", "max")
+        has_opposite = any((second.metric, second.kind) == (metric, opposite) for second in drafts)
+        if draft.best != direction or has_opposite:
+            continue
+        name = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
+        text = f"--{kind.name} {name}: {better} values are better"
+        option = f"--{opposite.name} {name}={limit.limit:g}"
+        if kind.lower and not kind.warns:  # it would pass bad values
+            raise UsageError.new(text, "bad-gate", hint=f"use {option}")
+        yield ResultNote("gate-turned", f"{text}; did you mean {option}?")

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from clfeval import COMMANDS
 from clfeval.compare.baseline.read import Labelled, rows_by_label, slice_names, subject_name
 from clfeval.compare.change import MISSING, WORSE, Change
+from clfeval.compare.gates.kinds import FAIL_OVER, FAIL_UNDER, MeasureLimitKind, limit_kind
 from clfeval.compare.gates.limits import LIMITED, Limit
 from clfeval.document import PARTS, Cell, Document, Estimate, Gate, Severity
 from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
@@ -22,7 +23,7 @@ from clfeval.measures.catalog import (
     find_measure,
     threshold_hint,
 )
-from clfeval.measures.record import AIMS
+from clfeval.measures.record import AIMS, Measure
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names
 from clfeval.records import dataclass, replace
@@ -208,84 +209,106 @@ class GateDraft:
         one = self.limit
         return one.kind, one.any, one.part, self.metric, self.models, self.slices
 
+    @property
+    def kind(self) -> MeasureLimitKind:
+        """The kind of the limit."""
+        return limit_kind(self.limit.kind)
+
     def gate(self, model: str | None, part: str | None) -> Gate:
         """Return the gate, as one that is not met."""
         limit = self.limit
-        named = self.metric if limit.part == "value" else f"{self.metric}.{limit.part}"
-        said = None
+        metric = self.metric if limit.part == "value" else f"{self.metric}.{limit.part}"
+        limit_text = None
         if self.shares:
             numbers = [] if limit.share else [repr(limit.limit)]
-            said = " and ".join([*numbers, *(f"{100 * share:.12g}%" for share in self.shares)])
-        number = 0.0 if limit.share else limit.limit
+            percentages = [f"{100 * share:.12g}%" for share in self.shares]
+            limit_text = " and ".join([*numbers, *percentages])
         return Gate(
             limit.kind,
-            named,
+            metric,
             model,
-            number,
+            0.0 if limit.share else limit.limit,
             None,
             False,
             severity=self.severity,
             slice=part,
-            limit_text=said,
+            limit_text=limit_text,
         )
 
 
-def value_gate(asked: GateDraft, model: str | None, part: str | None, cell: Cell) -> Gate:
+def value_gate(draft: GateDraft, model: str | None, part: str | None, cell: Cell) -> Gate:
     """Return the gate of a value, or of a limit of its confidence interval."""
-    gate, limit = asked.gate(model, part), asked.limit
+    gate = draft.gate(model, part)
+    limit = draft.limit
     value, reason = estimate_part(cell, limit.part.rpartition(".")[2])
     if value is None:
         return replace(gate, reason=reason or "undefined")
-    met = value >= limit.limit if limit.kind.endswith("-under") else value <= limit.limit
-    return _set_outcome(gate, value, met)
+    return _set_outcome(gate, value, draft.kind.meets(value, limit.limit))
 
 
-def change_gate(asked: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
+def change_gate(draft: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
     """Return the gate of the change of a value, or of a limit of its confidence interval."""
-    gate = value_gate(asked, model, part, change.difference)
-    if "." in asked.limit.part:
+    gate = value_gate(draft, model, part, change.difference)
+    if "." in draft.limit.part:
         return gate
-    return _with_chance(gate, change, significant=change.significant(asked.level))
+    return _with_p_value(gate, change, significant=change.significant(draft.level))
 
 
-def drop_gate(asked: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
+def drop_gate(draft: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
     """Return the gate of how much worse a value is than the baseline's.
 
-    worse = old - new, new - old where less is better, or the change of the distance from a target.
-    Allowed: the largest of the limit and the shares of the old value, in decimals. With
-    `significant` a drop is met where the change is not significantly worse.
+    Allowed: the largest of the limit and the shares of the old value. With `significant` a drop is
+    met where the change is not significantly worse.
     """
-    gate, limit = asked.gate(model, part), asked.limit
-    was, now = (estimate_part(cell, limit.part) for cell in (change.old, change.new))
-    if now[0] is None:
-        return replace(gate, reason=now[1] or "undefined")
-    if was[0] is None:
-        there = NOT_THERE if change.old.reason in ABSENT else UNDEFINED_THEN
-        return replace(gate, reason=was[1] if was[1] == NO_INTERVAL else there)
-    before, after = Decimal(repr(was[0])), Decimal(repr(now[0]))
-    allowed = [] if limit.share else [Decimal(repr(limit.limit))]
-    if before.is_finite():
-        allowed += [Decimal(repr(share)) * abs(before) for share in asked.shares]
-    elif not allowed:
+    gate = draft.gate(model, part)
+    old, old_reason = estimate_part(change.old, draft.limit.part)
+    new, new_reason = estimate_part(change.new, draft.limit.part)
+    if new is None:
+        return replace(gate, reason=new_reason or "undefined")
+    if old is None:
+        absence = NOT_THERE if change.old.reason in ABSENT else UNDEFINED_THEN
+        return replace(gate, reason=old_reason if old_reason == NO_INTERVAL else absence)
+    allowed = _allowed_drop(draft, old)
+    if allowed is None:
         return replace(gate, reason="infinite")
-    most = max(allowed)
-    gate = replace(gate, limit=float(most))
-    if asked.best in AIMS:
-        before, after = (abs(one - AIMS[asked.best]) for one in (before, after))
-    worse = Decimal(0)
-    if before != after:
-        worse = before - after if asked.best == "max" else after - before
-    verdict = change.verdict(asked.metric, asked.level, best=asked.best)
-    gate = _set_outcome(gate, float(worse), worse <= most)
-    gate = _with_chance(gate, change, significant=verdict == WORSE)
-    if asked.significant and not gate.passed:
+    drop = _measured_drop(draft.best, old, new)
+    gate = _set_outcome(replace(gate, limit=float(allowed)), float(drop), drop <= allowed)
+    verdict = change.verdict(draft.metric, draft.level, best=draft.best)
+    gate = _with_p_value(gate, change, significant=verdict == WORSE)
+    if draft.significant and not gate.passed:
         if change.p is None:
             return replace(gate, reason=NO_INTERVAL)
         gate = replace(gate, passed=gate.reason == NOT_SIGNIFICANT)
     return gate
 
 
-def _with_chance(gate: Gate, change: Change, *, significant: bool) -> Gate:
+def _allowed_drop(draft: GateDraft, old: float) -> Decimal | None:
+    """Return the largest allowed drop in decimals; None for a share of an infinite value."""
+    limit = draft.limit
+    amounts = [] if limit.share else [Decimal(repr(limit.limit))]
+    if math.isfinite(old):
+        size = abs(Decimal(repr(old)))
+        amounts += [Decimal(repr(share)) * size for share in draft.shares]
+    return max(amounts, default=None)
+
+
+def _measured_drop(best: str, old: float, new: float) -> Decimal:
+    """Return how much worse a value is, in decimals.
+
+    best: the better direction. max: old - new; min: new - old; a target: the increase of the
+    distance from it.
+    """
+    old_value = Decimal(repr(old))
+    new_value = Decimal(repr(new))
+    if best in AIMS:
+        old_value = abs(old_value - AIMS[best])
+        new_value = abs(new_value - AIMS[best])
+    if old_value == new_value:  # infinite ones too, which have no difference
+        return Decimal(0)
+    return old_value - new_value if best == "max" else new_value - old_value
+
+
+def _with_p_value(gate: Gate, change: Change, *, significant: bool) -> Gate:
     """Return the gate, if missed, with the p-value of its change, and whether it is significant."""
     if gate.passed or gate.value is None or change.p is None:
         return gate
@@ -311,9 +334,8 @@ def estimate_part(cell: Cell, part: str) -> tuple[float | None, str | None]:
 def slack(gate: Gate) -> tuple[bool, float]:
     """Return whether a gate is met, and its margin, as a sort key."""
     value = ENDLESS.get(str(gate.reason)) if gate.value is None else gate.value
-    if value is None:
-        return gate.passed, -math.inf
-    return gate.passed, value - gate.limit if gate.kind.endswith("-under") else gate.limit - value
+    margin = -math.inf if value is None else limit_kind(gate.kind).margin(value, gate.limit)
+    return gate.passed, margin
 
 
 def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
@@ -321,8 +343,8 @@ def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
         return replace(gate, value=value, passed=met)
     # an infinite value is judged as infinite, and its reason names it; a measure with a finite
     # range has none
-    known = CATALOG.get(gate.metric.partition(":")[0].partition(".")[0])
-    met &= known is None or not (math.isfinite(known.low) and math.isfinite(known.high))
+    measure = CATALOG.get(gate.metric.partition(":")[0].partition(".")[0])
+    met &= measure is None or not (math.isfinite(measure.low) and math.isfinite(measure.high))
     return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
 
 
@@ -332,41 +354,52 @@ VALUES = ("value", "low", "high")  # parts that lie where the measure does
 
 def check_ranges(limits: Iterable[Limit]) -> None:
     """Refuse limits outside the ranges of their measures, before anything is computed."""
-    wrong = ErrorCollector()
+    errors = ErrorCollector()
     for limit in limits:
-        known = (name for name in equivalent_names(limit.metric) if name in CATALOG)
-        with wrong.going_on():
-            check_limit(limit, next(known, limit.metric))
-    wrong.raise_problems()
+        measures = (name for name in equivalent_names(limit.metric) if name in CATALOG)
+        with errors.going_on():
+            check_limit(limit, next(measures, limit.metric))
+    errors.raise_problems()
 
 
 def check_limit(limit: Limit, metric: str) -> None:
     """Refuse a drop of a measure without a direction, and a limit outside its range."""
-    known, named, flag = CATALOG.get(metric.partition(":")[0]), limit.metric, f"--{limit.kind}"
-    if limit.kind == "max-drop" and limit.part not in VALUES:
-        what = f"{flag}: '{named}.{limit.part}' is not a value that can drop"
-        hint = f"use --fail-under '{named}.{limit.part}=VALUE', or --fail-over"
-        raise UsageError.new(what, "bad-gate", hint=hint)
-    if limit.kind == "max-drop" and known is not None and known.best == "none":
-        what = f"{flag}: neither low nor high values of '{named}' are worse"
-        hint = f"limit its change: --fail-under {named}.change=VALUE, or --fail-over"
-        raise UsageError.new(what, "bad-gate", hint=hint)
-    if known is None or limit.share:
+    measure = CATALOG.get(metric.partition(":")[0])
+    if limit_kind(limit.kind).drop:
+        _check_drop(limit, measure)
+    if measure is None or limit.share:
         return
-    low, high, where = known.low, known.high, f"the range of '{named}'"
+    low, high, description = measure.low, measure.high, f"the range of '{limit.metric}'"
     if limit.compares or limit.part not in VALUES:
         low, high = low - high, high - low
-        where = f"the range of {'gaps' if limit.is_gap else 'changes'} in '{named}'"
+        subject = "gaps" if limit.is_gap else "changes"
+        description = f"the range of {subject} in '{limit.metric}'"
     if not low <= limit.limit <= high:
-        hint = f"write {limit.limit / 100:g} for {limit.limit:g}%"
-        what = f"{flag}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"
-        share = 1 < limit.limit <= 100
-        raise UsageError.new(what, "bad-gate", hint=hint if share else None)
+        message = f"--{limit.kind}: {limit.limit:g} is outside {description}: {low:g} to {high:g}"
+        hint = None
+        if 1 < limit.limit <= 100:
+            hint = f"write {limit.limit / 100:g} for {limit.limit:g}%"
+        raise UsageError.new(message, "bad-gate", hint=hint)
+
+
+def _check_drop(limit: Limit, measure: Measure | None) -> None:
+    """Refuse a drop of what is no value, and of a measure without a direction."""
+    minimum = f"--{FAIL_UNDER.name}"
+    maximum = f"--{FAIL_OVER.name}"
+    if limit.part not in VALUES:
+        metric = f"{limit.metric}.{limit.part}"
+        message = f"--{limit.kind}: '{metric}' is not a value that can drop"
+        hint = f"use {minimum} '{metric}=VALUE', or {maximum}"
+        raise UsageError.new(message, "bad-gate", hint=hint)
+    if measure is not None and measure.best == "none":
+        message = f"--{limit.kind}: neither low nor high values of '{limit.metric}' are worse"
+        hint = f"limit its change: {minimum} {limit.metric}.change=VALUE, or {maximum}"
+        raise UsageError.new(message, "bad-gate", hint=hint)
 
 
 def check_compared(limit: Limit) -> None:
     """Refuse a limit that needs a comparison which the result does not have."""
     if limit.compares:
-        part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
-        what = f"--{limit.kind}{part} needs a baseline"
-        raise UsageError.new(what, "bad-gate", hint=ADD)
+        part = "" if limit_kind(limit.kind).drop else f": '{limit.metric}.{limit.part}'"
+        message = f"--{limit.kind}{part} needs a baseline"
+        raise UsageError.new(message, "bad-gate", hint=ADD)

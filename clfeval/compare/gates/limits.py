@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Annotated, Any, Literal, get_args
 
-from clfeval.document import PARTS, Bounds, Part, Severity
+from clfeval.document import PARTS, Bounds, Document, Part
 from clfeval.errors import ErrorCollector, UsageError, bad_option
-from clfeval.options.declaration import Opt, as_list
+from clfeval.options.declaration import Opt, as_list, changed_options
 from clfeval.records import dataclass
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
@@ -115,6 +115,8 @@ def _as_given(flag: str, given: object) -> Any:
 
 
 GATES = "Gates"  # panel
+# fields of `Gates` that set no limit, but say what limits compare with, and how they are evaluated
+CIRCUMSTANCES = ("strict", "baseline", "baseline_missing", "significant")
 
 
 def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
@@ -170,6 +172,7 @@ class Gates:
             GATES,
             metavar="FILE",
             accept=_as_given,
+            takes=str | PathLike[str] | Document | None,
         ),
     ] = None
     baseline_missing: Annotated[
@@ -214,16 +217,7 @@ class Gates:
         return found
 
     @property
-    def required_sizes(self) -> dict[str, int]:
-        """The required numbers of rows and of positives."""
-        numbers = {"rows": self.min_rows, "positives": self.min_positives}
-        return {name: number for name, number in numbers.items() if number is not None}
-
-    @property
     def any(self) -> bool:
-        """Whether any limit is set."""
-        return bool(self.limits or self.required_sizes or self.still_best)
-
-    def severity(self, kind: str) -> Severity:
-        """Return the severity of a missed limit of this kind."""
-        return "warn" if kind.startswith("warn-") and not self.strict else "fail"
+        """Whether any limit is set; UsageError for invalid limits."""
+        changed = {option.field for option in changed_options(self)}
+        return bool(self.limits or changed.difference(CIRCUMSTANCES))

@@ -14,7 +14,7 @@ from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.formatting import escape_control_characters, printable
 from clfeval.pages.chart import Chart
 from clfeval.pages.command_pages import page_of
-from clfeval.pages.pictures import pictures_of
+from clfeval.views.limit_guides import pictures_with_limits
 from clfeval.views.svg import elements as svg
 from clfeval.views.svg import rows
 from clfeval.views.svg.curves import draw_curves
@@ -105,11 +105,11 @@ def svg_element(
 
 def pictures_by_name(result: Document) -> dict[str, tuple[Document, list[Chart]]]:
     """Return the pictures of a result and of its other commands, with the result of each."""
-    found = {name: (result, charts) for name, charts in pictures_of(result).items()}
-    for command, one in result.methods.items():
-        for name, charts in pictures_of(one).items():
-            found[f"{command}-{name}" if name in found else name] = one, charts
-    return found
+    pictures = {name: (result, charts) for name, charts in pictures_with_limits(result).items()}
+    for command, document in result.methods.items():
+        for name, charts in pictures_with_limits(document).items():
+            pictures[f"{command}-{name}" if name in pictures else name] = document, charts
+    return pictures
 
 
 def picture_of(
