@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Ints, running_sums
+from clfeval.arrays import Counts, Floats, Ints, running_sums
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
 from clfeval.inference.influence_and_clusters import (
     SamplingUnits,
@@ -193,46 +193,125 @@ def clustered_auc(
     Source: Obuchowski 1997, Biometrics 53:567; Welch 1947, Biometrika 34:28.
     """
     plain = delong_auc(positives, negatives, level=level)
-    pos, neg = _check_weights(positives), _check_weights(negatives)
-    p, n, s = float(pos.sum()), float(neg.sum()), len(pos)
-    below, above = (np.cumsum(neg) - neg / 2) / n, (p - np.cumsum(pos) + pos / 2) / p
+    placements = Placements.from_weights(_check_weights(positives), _check_weights(negatives))
     if plain.method in (BORDER, TIED):
-        pairs = clusters.pairs(np.arange(2 * s) < s)
-        bound = tail_probability(level) ** (1 / pairs) if pairs else 0.0
-        if plain.method == TIED:
-            return replace(plain, low=bound / 2, high=1 - bound / 2)
-        low, high = (bound, 1.0) if plain.value == 1 else (0.0, 1 - bound)
-        return replace(plain, low=low, high=high)
-    shares = (below - plain.value) / p, (above - plain.value) / n
+        s = len(placements.positives)
+        return _bound_by_pairs(plain, clusters.pairs(np.arange(2 * s) < s), level)
+    sums = _cluster_sums(placements, plain.value, clusters, alone=alone)
+    if min(sums.sizes) <= 1 or math.isnan(plain.variance):
+        return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
+    variance, df = _clustered_variance(sums, placements.variances(plain.value))
+    if not alone:
+        df = float(degrees_of_freedom(clusters.size, sums.kurtosis, df + 1)[0])
+    error = math.sqrt(variance)
+    width = float(student_quantile(df, level=level)) * error
+    complement = 1 - plain.value
+    low, high = _logit_limits(plain.value / complement, width / (plain.value * complement))
+    near_end = min(plain.value, complement) < MIN_ERRORS_FROM_END * error
+    if alone and (min(sums.sizes) < ENOUGH or near_end):
+        outer = auc_score_limits(plain.value, *sums.sizes, level=level)
+        low = min(low, outer[0])
+        high = max(high, outer[1])
+    method = WEIGHED if alone else CLUSTERED
+    return AucInterval(plain.value, low, high, variance, method)
+
+
+def _bound_by_pairs(area: AucInterval, pairs: float, level: float) -> AucInterval:
+    """Return an area of 0 or 1, or of tied scores, bounded by the pairs of different clusters."""
+    bound = tail_probability(level) ** (1 / pairs) if pairs else 0.0
+    if area.method == TIED:
+        return replace(area, low=bound / 2, high=1 - bound / 2)
+    if area.value == 1:
+        return replace(area, low=bound, high=1.0)
+    return replace(area, low=0.0, high=1 - bound)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placements:
+    """Rows at each of s scores, and where they lie among the other class; all (s,).
+
+    below: the share of negatives below each score, ties counted one half; above: that of positives
+    above it.
+    """
+
+    positives: Ints
+    negatives: Ints
+    below: Floats
+    above: Floats
+
+    @classmethod
+    def from_weights(cls, positives: Ints, negatives: Ints) -> Placements:
+        """Compute the shares; positives, negatives (s,): rows at each score, ascending."""
+        p = float(positives.sum())
+        n = float(negatives.sum())
+        below = (np.cumsum(negatives) - negatives / 2) / n
+        above = (p - np.cumsum(positives) + positives / 2) / p
+        return cls(positives, negatives, below, above)
+
+    @property
+    def classes(self) -> tuple[float, float]:
+        """The numbers of positives and of negatives."""
+        return float(self.positives.sum()), float(self.negatives.sum())
+
+    def influence(self, area: float) -> tuple[Floats, Floats]:
+        """Return the influence of a positive, and of a negative, at each score on the area."""
+        p, n = self.classes
+        return (self.below - area) / p, (self.above - area) / n
+
+    def variances(self, area: float) -> tuple[float, float]:
+        """Return DeLong's two parts of the variance of the area."""
+        p, n = self.classes
+        return (
+            _squared_deviations(self.positives, self.below.__getitem__, area) / (p - 1) / p,
+            _squared_deviations(self.negatives, self.above.__getitem__, area) / (n - 1) / n,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterSums:
+    """Sums over clusters of a_c², b_c² and a_c b_c of `clustered_auc`.
+
+    sizes: the effective numbers of clusters with positives, and with negatives, g. kurtosis (1,):
+    the kurtosis size of a_c + b_c, meaningless for rows with different weights.
+    """
+
+    squares: tuple[float, float]
+    product: float
+    sizes: tuple[float, float]
+    kurtosis: Floats
+
+
+def _cluster_sums(
+    placements: Placements, area: float, clusters: SamplingUnits, *, alone: bool
+) -> ClusterSums:
+    """Return the sums over clusters; alone: these are rows with different weights."""
+    s = len(placements.positives)
     weights = np.zeros((5, 2, s))  # of positives and negatives: a_c, b_c, rows of either, a_c + b_c
-    for k, share in enumerate(shares):
-        weights[k, k] = weights[4, k] = share
+    for k, influence in enumerate(placements.influence(area)):
+        weights[k, k] = weights[4, k] = influence
         weights[2 + k, k] = 1
     products, kurtosis = clusters.moments(weights[: 4 if alone else 5].reshape(-1, 2 * s))
-    g = [p**2 / float(products[2, 2]), n**2 / float(products[3, 3])]
-    if min(g) <= 1 or math.isnan(plain.variance):
-        return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
-    h = [one / (one - 1) for one in g]
-    parts = [h[0] * float(products[0, 0]), h[1] * float(products[1, 1])]
-    both = math.sqrt(h[0] * h[1]) * float(products[0, 1])
-    shared = float(sum_variance_factor((parts[0], parts[1]), (both,)))
-    least = [
-        _squared_deviations(pos, below.__getitem__, plain.value) / (p - 1) / p,
-        _squared_deviations(neg, above.__getitem__, plain.value) / (n - 1) / n,
-    ]
-    parts = [max(one, other) for one, other in zip(parts, least, strict=True)]
-    whole, rest = sum(parts), 1 - plain.value
-    df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))
-    if not alone:
-        df = float(degrees_of_freedom(clusters.size, kurtosis[-1:], df + 1)[0])
-    error = math.sqrt(whole * shared)
-    width = float(student_quantile(df, level=level)) * error
-    low, high = _logit_limits(plain.value / rest, width / (plain.value * rest))
-    if alone and (min(g) < ENOUGH or min(plain.value, rest) < MIN_ERRORS_FROM_END * error):
-        outer = auc_score_limits(plain.value, *g, level=level)
-        low, high = min(low, outer[0]), max(high, outer[1])
-    method = WEIGHED if alone else CLUSTERED
-    return AucInterval(plain.value, low, high, whole * shared, method)
+    p, n = placements.classes
+    return ClusterSums(
+        squares=(float(products[0, 0]), float(products[1, 1])),
+        product=float(products[0, 1]),
+        sizes=(p**2 / float(products[2, 2]), n**2 / float(products[3, 3])),
+        kurtosis=kurtosis[-1:],
+    )
+
+
+def _clustered_variance(sums: ClusterSums, delong: tuple[float, float]) -> tuple[float, float]:
+    """Return the variance of the area and Welch's degrees of freedom; delong: its least parts."""
+    factors = [size / (size - 1) for size in sums.sizes]
+    parts = (factors[0] * sums.squares[0], factors[1] * sums.squares[1])
+    covariance = math.sqrt(factors[0] * factors[1]) * sums.product
+    sum_factor = float(sum_variance_factor(parts, (covariance,)))
+    variances = [max(part, bound) for part, bound in zip(parts, delong, strict=True)]
+    total = sum(variances)
+    df = total**2 / sum(
+        variance**2 / (size - 1) for variance, size in zip(variances, sums.sizes, strict=True)
+    )
+    return total * sum_factor, df
 
 
 def _check_weights(weights: ArrayLike) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from clfeval.methods.mars.tables import mars_tables, sweep_table
 from clfeval.methods.options import IntervalSettings
 
 
-def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
+def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document:
     """Return the result of MARS with every requested table.
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
@@ -31,95 +31,120 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     table (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
     Errors: UsageError for too many subsets.
     """
-    warnings = [*_top_notes(counted, options)]
-    options.check_groups([model.name for model in counted.models])
-    tables = mars_tables(counted, options)
-    if len(counted.slices) > 1:
-        tables["slices"] = [
-            {"slice": label, **summarize_detections(counts, options)}
-            for label, counts in counted.slices.items()
-            if label is not None
-        ]
+    notes = [*_top_notes(predictions, options)]
+    options.check_groups([model.name for model in predictions.models])
+    tables = mars_tables(predictions, options)
+    if len(predictions.slices) > 1:
+        tables["slices"] = _slice_rows(predictions, options)
     if options.sweep is not None:
-        tables["sweep"], more = sweep_table(counted, options)
-        warnings += more
+        tables["sweep"], sweep_notes = sweep_table(predictions, options)
+        notes += sweep_notes
     if options.list:
-        tables["exclusive"] = list_exclusive(
-            counted.kept,
-            options.list,
-            target=options.target,
-            rule=options.occlusion,
-            groups=options.group,
-        )
-    said = counted.roles
-    totals = summarize_detections(counted.patterns, options)
-    totals |= provenance.cluster_summary(counted.patterns)
-    groups = {name: list(members) for name, members in options.group.items()}
-    together = counted.grouped(options.group, options.target)
-    seen = together.patterns.targets(options.target)
-    sample = Sample.from_predictions(together)
-    how = IntervalSettings(options.confidence, options.interval, seed=options.seed)
-    statistics, notes = counted.patterns.digest(), list[ResultNote]()
+        tables["exclusive"] = _exclusive_rows(predictions, options)
+    merged = predictions.grouped(options.group, options.target)
+    counts = merged.patterns.targets(options.target)
+    statistics = predictions.patterns.digest()
+    caveats: list[ResultNote] = []
     if options.measure:  # most runs request none and start without these
         from clfeval.methods.measurement.measure_rows import additional_measure_rows
 
-        tables["measures"], statistics, notes = additional_measure_rows(
-            sample, options.measure, how, statistics
+        settings = IntervalSettings(options.confidence, options.interval, seed=options.seed)
+        tables["measures"], statistics, caveats = additional_measure_rows(
+            Sample.from_predictions(merged), options.measure, settings, statistics
         )
     if options.reference is not None:
-        if options.reference not in seen.models:
-            raise unknown_model_error("--reference", options.reference, seen.models)
-        lead = MEASURE[options.target]
-        # the count of every model, not of the target alone
-        tables["comparisons"] = [
-            *comparison_rows(
-                together.slices,
-                tables["models"],
-                options.reference,
-                options.level,
-                options.margin,
-                tuple(dict.fromkeys((lead, *COMPARED))),
-            )
-        ]
-    first, *others = mars_answer(seen, tables, options)
+        if options.reference not in counts.models:
+            raise unknown_model_error("--reference", options.reference, counts.models)
+        tables["comparisons"] = _reference_rows(
+            merged.slices, tables["models"], options, options.reference
+        )
+    answer = mars_answer(counts, tables, options)
+    totals = summarize_detections(predictions.patterns, options)
+    totals |= provenance.cluster_summary(predictions.patterns)
+    notes += _table_notes(tables, totals, options)
     return Document(
         command="mars",
-        signature=provenance.build_signature(
-            "cmd target rule pos cut group miss weight cluster ci folds measures seed",
-            {
-                "cmd": "mars",
-                "target": options.target,
-                "rule": options.occlusion,
-                "pos": counted.positive,
-                "cut": f"top {options.top}"
-                if options.top
-                else provenance.format_thresholds(counted.thresholds),
-                "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
-                "miss": said.missing,
-                "weight": "yes" if said.weight else None,
-                "ci": options.signed,
-                "folds": options.seed if {"best", "max_effort"} & {*tables} else None,
-                "measures": ",".join(options.measure),
-                "seed": options.seed if options.measure else None,
-            },
-            said,
-            options,
-            files=counted.files,
-            statistics=statistics,
-        ),
-        inputs=counted.files,
-        parameters=provenance.build_parameters(
-            "positive negative target occlusion level interval independence missing top sweep "
-            "groups by cluster measure",
-            {"positive": counted.positive, "negative": list(counted.negative), "groups": groups},
-            said,
-            options,
-            weighed=counted.patterns.fractional,
-        ),
+        signature=_mars_signature(predictions, options, tables, statistics),
+        inputs=predictions.files,
+        parameters=_mars_parameters(predictions, options),
         summary={**totals, "rule": options.occlusion, "target": options.target},
-        answer=(provenance.prefix_threshold(first, counted.thresholds), *others),
+        answer=(provenance.prefix_threshold(answer[0], predictions.thresholds), *answer[1:]),
         tables=tables,
-        warnings=(*warnings, *_warnings(counted, options, tables, totals), *notes),
+        warnings=(*notes, *_counting_notes(predictions, options), *caveats),
+    )
+
+
+def _slice_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
+    """Return the class totals and detections of each slice."""
+    return [
+        {"slice": label, **summarize_detections(patterns, options)}
+        for label, patterns in predictions.slices.items()
+        if label is not None
+    ]
+
+
+def _exclusive_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
+    """Return the rows of the input that only one model detects, or misses."""
+    return list_exclusive(
+        predictions.kept,
+        options.list,
+        target=options.target,
+        rule=options.occlusion,
+        groups=options.group,
+    )
+
+
+def _reference_rows(
+    slices: Mapping[str | None, PatternCounts], models: Rows, options: MarsOptions, reference: str
+) -> Rows:
+    """Return the differences of the models from the reference; models: their rows."""
+    measures = dict.fromkeys((MEASURE[options.target], *COMPARED))
+    # the count of every model, not of the target alone
+    return [
+        *comparison_rows(slices, models, reference, options.level, options.margin, tuple(measures))
+    ]
+
+
+def _mars_signature(
+    predictions: PredictionCounts, options: MarsOptions, tables: Collection[str], statistics: str
+) -> str:
+    groups = (f"{name}={'+'.join(sorted(group))}" for name, group in sorted(options.group.items()))
+    threshold = provenance.format_thresholds(predictions.thresholds)
+    return provenance.build_signature(
+        "cmd target rule pos cut group miss weight cluster ci folds measures seed",
+        {
+            "cmd": "mars",
+            "target": options.target,
+            "rule": options.occlusion,
+            "pos": predictions.positive,
+            "cut": f"top {options.top}" if options.top else threshold,
+            "group": ",".join(groups),
+            "miss": predictions.roles.missing,
+            "weight": "yes" if predictions.roles.weight else None,
+            "ci": options.signed,
+            "folds": options.seed if {"best", "max_effort"} & {*tables} else None,
+            "measures": ",".join(options.measure),
+            "seed": options.seed if options.measure else None,
+        },
+        predictions.roles,
+        options,
+        files=predictions.files,
+        statistics=statistics,
+    )
+
+
+def _mars_parameters(predictions: PredictionCounts, options: MarsOptions) -> dict[str, Any]:
+    return provenance.build_parameters(
+        "positive negative target occlusion level interval independence missing top sweep "
+        "groups by cluster measure",
+        {
+            "positive": predictions.positive,
+            "negative": list(predictions.negative),
+            "groups": {name: list(members) for name, members in options.group.items()},
+        },
+        predictions.roles,
+        options,
+        weighed=predictions.patterns.fractional,
     )
 
 
@@ -137,37 +162,43 @@ def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[st
     return {name: from_units(total, counts.unit).item() for name, total in totals.items()}
 
 
-def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
-    if counted.top is None:
+def _top_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
+    """Yield notes where --top flags every row, or more rows than it says."""
+    if predictions.top is None:
         return
-    count, rows = counted.top.count, counted.patterns.rows
-    tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
-    if count > rows:
+    limit, rows = predictions.top.count, predictions.patterns.rows
+    tied = [f"'{name}' {n:g}" for name, n in predictions.top.taken.items() if n > limit]
+    if limit > rows:
         text = f"--top {options.top} flags every row: the table has {rows}"
         yield ResultNote("top-takes-all", text)
     if tied:
-        text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
+        text = f"scores are tied at --top {limit:g}, so more rows are flagged: {', '.join(tied)}"
         yield ResultNote("ties-at-cut", text)
 
 
-def _warnings(
-    counted: PredictionCounts, options: MarsOptions, tables: dict[str, Rows], whole: dict[str, Any]
+def _table_notes(
+    tables: Mapping[str, Rows], totals: Mapping[str, Any], options: MarsOptions
 ) -> Iterator[ResultNote]:
+    """Yield notes on subsets chosen on these rows, and on rows that no model detects."""
     if tables.get("best") or tables.get("max_effort"):
         text = "subsets of models are chosen and evaluated on the same rows; the column `corrected`"
         yield ResultNote("chosen-models", f"{text} has the value expected on new data")
     if options.max_effort is not None and not tables["max_effort"]:
         text = f"every model flags more than {options.max_effort:g} rows"
         yield ResultNote("nothing-affordable", text)
-    targets = whole[f"{options.target}s"]
+    targets = totals[f"{options.target}s"]
     if not targets:
         yield ResultNote("no-target", f"the table has no {options.target} rows")
-    elif not whole["found"]:
+    elif not totals["found"]:
         text = f"no model detects any of the {targets} {options.target}s"
         yield ResultNote("nothing-detected", text)
-    if len(counted.models) == 1:
+
+
+def _counting_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
+    """Yield notes on a single model, sweeps without intervals, and how rows were counted."""
+    if len(predictions.models) == 1:
         yield ResultNote("one-model", "with only one model, every detection is unique to it")
-    if options.sweep is not None and counted.patterns.clusters is not None:
-        why = "fractional weights" if counted.patterns.fractional else "clustered rows"
-        yield ResultNote("sweep-unsure", f"a sweep has no confidence intervals for {why}")
-    yield from provenance.counting_notes(counted)
+    if options.sweep is not None and predictions.patterns.clusters is not None:
+        reason = "fractional weights" if predictions.patterns.fractional else "clustered rows"
+        yield ResultNote("sweep-unsure", f"a sweep has no confidence intervals for {reason}")
+    yield from provenance.counting_notes(predictions)

@@ -76,20 +76,20 @@ def named_divisors(
 
     parts: of each slice; a denominator may be (1, p + q). Computed with clusters and a level only.
     """
-    found: dict[str, list[Floats]] = {}
     level = views[0].options.confidence
     if level is None or views[0].counts.clusters is None:
         return NO_CLUSTERS
+    divisors: dict[str, list[Floats]] = {}
     for view, shares in zip(views, parts, strict=True):
-        clusters, target, heavy = view.counts.clusters, target_patterns(view.counts), 0.0
+        clusters, target, largest = view.counts.clusters, target_patterns(view.counts), 0.0
         assert clusters is not None
         if isinstance(clusters, RowWeights):  # as in `share_divisor`
-            heavy = max(clusters.among(mine).weight for mine in (target, ~target) if mine.any())
+            largest = max(clusters.among(rows).weight for rows in (target, ~target) if rows.any())
         for name, pair in shares.items():
-            heaviest = heavy if name in _SHARES_OF_BOTH_CLASSES else 0.0
-            design = share_design(clusters, *pair, heavy=heaviest)
-            found.setdefault(name, []).append(count_divisor(*design, level=level))
-    return {name: np.concatenate(each) for name, each in found.items()}
+            heavy = largest if name in _SHARES_OF_BOTH_CLASSES else 0.0
+            design = share_design(clusters, *pair, heavy=heavy)
+            divisors.setdefault(name, []).append(count_divisor(*design, level=level))
+    return {name: np.concatenate(by_slice) for name, by_slice in divisors.items()}
 
 
 def _subset_shares(counts: TargetCounts, members: Bools, rule: str) -> ShareParts:
@@ -119,61 +119,71 @@ def _model_shares(counts: TargetCounts, target: str) -> ShareParts:
 def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
     """Return the columns common to all tables of subsets, computed for all slices at once."""
     subsets, view = SubsetScores.joined(scores), views[0]
-    names, options = view.counts.models, view.options
-    missed = subsets.missed_all if options.occlusion == "all" else subsets.missed_any
-    divided = named_divisors(
-        views,
-        (
-            _subset_shares(one.counts, mine.members, options.occlusion)
-            for one, mine in zip(views, scores, strict=True)
-        ),
+    names, options, unit = view.counts.models, view.options, view.counts.unit
+    slices = list(zip(views, scores, strict=True))
+    shares = (
+        _subset_shares(part.counts, subset.members, options.occlusion) for part, subset in slices
     )
-    detected = [best_subsets.total_detected(one.counts) for one in views]
-    ttp = np.repeat(detected, [len(mine) for mine in scores])
+    divisors = named_divisors(views, shares)
+    detected = [best_subsets.total_detected(part.counts) for part in views]
+    exclusive = ExclusiveCounts(
+        detections=subsets.exclusive_found,
+        misses=subsets.missed_all if options.occlusion == "all" else subsets.missed_any,
+        detected=np.repeat(detected, [len(subset) for subset in scores]),
+        has_other_models=np.asarray(~subsets.members.all(axis=1)),
+        unit=unit,
+    )
     return {
-        "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
+        "slice": [part.label for part, subset in slices for _ in subset.covered],
         "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
-        "covered": from_units(subsets.covered, view.counts.unit).tolist(),
-        "effort": from_units(subsets.effort, view.counts.unit).tolist(),
-        "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
-        **exclusive_columns(
-            subsets.exclusive_found,
-            missed,
-            ttp,
-            np.asarray(~subsets.members.all(axis=1)),
-            options,
-            view.counts.unit,
-            divided,
-        ),
+        "covered": from_units(subsets.covered, unit).tolist(),
+        "effort": from_units(subsets.effort, unit).tolist(),
+        "yield": view.shares("yield", subsets.covered, subsets.effort, divisors.get("yield")),
+        **exclusive_columns(exclusive, options, divisors),
     }
 
 
-def exclusive_columns(
-    hits: Counts,
-    missed: Counts,
-    ttp: Counts | float,
-    others: Bools,
-    options: MarsOptions,
-    unit: float,
-    divided: Mapping[str, Floats] = NO_CLUSTERS,
-    *,
-    sure: bool = True,
-) -> CellColumns:
-    """Return unique detections and misses, and their shares of TTP, all given in units.
+@dataclass(frozen=True, slots=True, eq=False)
+class ExclusiveCounts:
+    """Unique detections and misses of m models or subsets, (m,) each, in units of 1 / `unit`.
 
-    others: whether a model is outside. divided: divisors by measure. sure: with intervals.
+    detected: target rows that any model detects (TTP). has_other_models: whether some model is not
+    in the subset.
     """
-    how = options.interval_arguments if sure else {"level": None}
-    positive = options.target == "positive"
-    alone = share_estimates("shine_through", hits, ttp, **how, divided=divided.get("shine_through"))
-    hidden = share_estimates("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
-    nobody = Estimate(None, reason="no_other_model")
-    measured = others | (np.asarray(ttp) == 0)
+
+    detections: Counts
+    misses: Counts
+    detected: Counts
+    has_other_models: Bools
+    unit: float
+
+
+def exclusive_columns(
+    exclusive: ExclusiveCounts,
+    options: MarsOptions,
+    divisors: Mapping[str, Floats] = NO_CLUSTERS,
+    *,
+    intervals: bool = True,
+) -> CellColumns:
+    """Return unique detections and misses, and their shares of TTP; divisors: by measure."""
+    arguments = options.interval_arguments if intervals else {"level": None}
+    shine_through, occlusion = (
+        share_estimates(name, k, exclusive.detected, **arguments, divided=divisors.get(name))
+        for name, k in (("shine_through", exclusive.detections), ("occlusion", exclusive.misses))
+    )
+    undefined = Estimate(None, reason="no_other_model")
+    measured = exclusive.has_other_models | (np.asarray(exclusive.detected) == 0)
+    detection_column, miss_column = "exclusive_tp", "exclusive_fn"
+    if options.target == "negative":
+        detection_column, miss_column = "exclusive_tn", "exclusive_fp"
     return {
-        "exclusive_tp" if positive else "exclusive_tn": from_units(hits, unit).tolist(),
-        "shine_through": alone,
-        "exclusive_fn" if positive else "exclusive_fp": from_units(missed, unit).tolist(),
-        "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
+        detection_column: from_units(exclusive.detections, exclusive.unit).tolist(),
+        "shine_through": shine_through,
+        miss_column: from_units(exclusive.misses, exclusive.unit).tolist(),
+        "occlusion": [
+            share if defined else undefined
+            for share, defined in zip(occlusion, measured, strict=True)
+        ],
     }
 
 
@@ -280,35 +290,42 @@ def mars_tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Ro
 
 
 def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
-    models, view = views[0].counts.models, views[0]
-    parts: list[list[Counts]] = []
-    for one in views:
-        counts = one.counts
-        hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-        missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-        # with negative target a hit is a true negative, an alarm a false negative
-        order = 1 if view.options.target == "positive" else -1
-        parts.append([hit, alarm, missed, passed][::order])
-    cells: list[Counts] = [*np.concatenate(parts, axis=1)]
+    """Return the rows of all models of every slice; thresholds: of models outside groups."""
+    view, models = views[0], views[0].counts.models
+    target, unit = view.options.target, view.counts.unit
+    cells = np.concatenate([_confusion_cells(part.counts, target) for part in views], axis=1)
     tp, fp, fn, tn = cells
-    shares = (_model_shares(one.counts, view.options.target) for one in views)
-    rates, each = named_divisors(views, shares), np.eye(len(models), dtype=bool)
-    alone = subset_columns(views, [best_subsets.score_subsets(one.counts, each) for one in views])
+    divisors = named_divisors(views, (_model_shares(part.counts, target) for part in views))
+    single = np.eye(len(models), dtype=bool)
+    subsets = subset_columns(
+        views, [best_subsets.score_subsets(part.counts, single) for part in views]
+    )
     return rows_from_columns(
         {
-            "slice": [one.label for one in views for _ in models],
+            "slice": [part.label for part in views for _ in models],
             "model": models * len(views),
             "threshold": [thresholds.get(model) for model in models] * len(views),
             **{
-                name: from_units(cell, view.counts.unit).tolist()
+                name: from_units(cell, unit).tolist()
                 for name, cell in zip(CELLS, cells, strict=True)
             },
-            "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
-            "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
-            "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **{name: alone[name] for name in alone if name not in SHARED},
+            "accuracy": view.shares(
+                "accuracy", tp + tn, tp + fp + fn + tn, divisors.get("accuracy")
+            ),
+            "precision": view.shares("precision", tp, tp + fp, divisors.get("precision")),
+            "recall": view.shares("recall", tp, tp + fn, divisors.get("recall")),
+            **{name: column for name, column in subsets.items() if name not in SHARED},
         }
     )
+
+
+def _confusion_cells(counts: TargetCounts, target: str) -> list[Counts]:
+    """Return TP, FP, FN and TN of every model, (k,) each."""
+    hits = counts.hit_n @ counts.hits
+    alarms = counts.alarm_n @ counts.alarms
+    cells = [hits, alarms, counts.hit_n.sum() - hits, counts.alarm_n.sum() - alarms]
+    # with negative target a hit is a true negative, an alarm a false negative
+    return cells if target == "positive" else cells[::-1]
 
 
 def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
@@ -364,11 +381,13 @@ def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
         yield _chosen_subset_row(view, choice, elsewhere, gain=gain)
 
 
-def sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, list[ResultNote]]:
+def sweep_table(
+    predictions: PredictionCounts, options: MarsOptions
+) -> tuple[Rows, list[ResultNote]]:
     """Return the table of a sweep over thresholds, and a note if some are left out."""
-    target, masks = read_scores(counted.kept, options.target)
+    target, masks = read_scores(predictions.kept, options.target)
     if options.sweep == "top":
-        everything, _ = read_scores(counted.kept, "all")
+        everything, _ = read_scores(predictions.kept, "all")
         target = rank_scores(everything, target)
     target = merge_group_scores(target, options.group, options.target)
     if not len(target.n):
@@ -384,8 +403,14 @@ def sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, 
         part = target.select(mask)
         if len(part.n):
             steps = sweep_thresholds(part.scores, part.n, options.target, cuts)
-            sure = counted.patterns.clusters is None
-            rows += sweep_rows(steps, part.models, label, options, part.unit, sure=sure)
+            rows += sweep_rows(
+                steps,
+                part.models,
+                label,
+                options,
+                part.unit,
+                intervals=predictions.patterns.clusters is None,
+            )
     return rows, warnings
 
 
@@ -396,29 +421,36 @@ def sweep_rows(
     options: MarsOptions,
     unit: float = 1,
     *,
-    sure: bool = True,
+    intervals: bool = True,
 ) -> list[Row]:
     """Return one row per threshold and model: detections, unique ones and misses, shares of TTP.
 
-    In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
+    In a sweep over top rows `top` is the number of rows flagged.
     """
-    missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
+    misses = counts.missed_all if options.occlusion == "all" else counts.missed_any
     order, k, cuts = slice(None), len(models), counts.cuts.tolist()
     if options.sweep == "top":
         cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
         order = slice(None, None, -1)
-    found, many = np.repeat(counts.found[order], k), k * len(cuts)
     # models of the first threshold, of the second, ...
-    hits, alone, lost = (
-        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, missed)
+    hits, detections, misses = (
+        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, misses)
+    )
+    rows = k * len(cuts)
+    exclusive = ExclusiveCounts(
+        detections,
+        misses,
+        detected=np.repeat(counts.found[order], k),
+        has_other_models=np.full(rows, k > 1),
+        unit=unit,
     )
     return rows_from_columns(
         {
-            "slice": [label] * many,
+            "slice": [label] * rows,
             options.sweep or "": [cut for cut in cuts[order] for _ in models],
             "model": [*models] * len(cuts),
-            "found": from_units(found, unit).tolist(),
+            "found": from_units(exclusive.detected, unit).tolist(),
             "hits": from_units(hits, unit).tolist(),
-            **exclusive_columns(alone, lost, found, np.full(many, k > 1), options, unit, sure=sure),
+            **exclusive_columns(exclusive, options, intervals=intervals),
         }
     )

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, divide
+from clfeval.arrays import Bools, Counts, Floats, divide
 from clfeval.counts.buckets import Buckets
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
@@ -32,7 +32,9 @@ RISING = (
     "net_benefit_standardised",
     "interventions_avoided",
 )
-LINES = ("calibration_slope", "calibration_intercept", "calibration_in_the_large")
+SLOPE, INTERCEPT = "calibration_slope", "calibration_intercept"
+IN_THE_LARGE = "calibration_in_the_large"
+LINES = (SLOPE, INTERCEPT, IN_THE_LARGE)
 SKILLS = {"brier_skill": "brier", "log_loss_skill": "log_loss"}
 MARGIN = 1.02  # of distances of limits: there are more arrangements than those that are tried
 ROUNDING = 1e-12  # of a sum of many terms, relative to its value
@@ -302,7 +304,7 @@ def _loss_bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float]:
     return low, high
 
 
-def _line_bounds(name: str, held: _ScoreGroups) -> tuple[float, float] | None:
+def _line_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
     """Return the bounds of a coefficient of the logistic regression on the log odds.
 
     At the estimate g from points of the same moments the gradient of the true likelihood is within
@@ -311,55 +313,138 @@ def _line_bounds(name: str, held: _ScoreGroups) -> tuple[float, float] | None:
     norm of H if |E| R is at most 1/2, R the largest norm of a row.
     Source: Bach 2010, Electronic Journal of Statistics 4:384, proposition 2.
     """
-    some = (held.n > 0) & (held.low >= MIN_PROBABILITY) & (held.high <= 1 - MIN_PROBABILITY)
-    part = (held.n > 0) & ~some & (held.high >= MIN_PROBABILITY) & (held.low <= 1 - MIN_PROBABILITY)
-    points = held.counts.probabilities
-    parts, free = (points.scores, points.positives, points.negatives), name != LINES[2]
-    a, b = (float(CATALOG[one].function(*parts)) for one in (LINES[1], LINES[0]))
-    a, b = (a, b) if free else (float(CATALOG[name].function(*parts)), 1.0)
-    if part.any() or not np.isfinite(a + b):
+    has_rows = groups.n > 0
+    has_log_odds = (groups.low >= MIN_PROBABILITY) & (groups.high <= 1 - MIN_PROBABILITY)
+    is_used = has_rows & has_log_odds
+    meets_range = (groups.high >= MIN_PROBABILITY) & (groups.low <= 1 - MIN_PROBABILITY)
+    intercept, slope = _fit_line(name, groups)
+    if (has_rows & ~is_used & meets_range).any() or not np.isfinite(intercept + slope):
         return None
-    n, mean, spread, error = (one[some] for one in (held.n, held.mean, held.spread, held.error))
-    y = np.broadcast_to([[1.0], [0.0]], held.n.shape)[some]
-    ends = [log_odds(one[some]) for one in (held.low, held.high)]
-    x, far = log_odds(mean), np.abs(ends).max(axis=0)
-    steep = 1 / np.minimum(*(one[some] * (1 - one[some]) for one in (held.low, held.high)))
-    mu = [1 / (1 + np.exp(-(a + b * one))) for one in (*ends, x)]
-    crossed = (mu[0] - 0.5) * (mu[1] - 0.5) <= 0
-    w = np.where(crossed, 0.25, np.maximum(*(one * (1 - one) for one in mu[:2])))
-    off = np.maximum(*(np.abs(y - one) for one in mu[:2]))
-    centre = float((n * w * x).sum() / (n * w).sum())
-    z, far = x - centre, np.maximum(*(np.abs(end - centre) for end in ends))
-    # derivatives of (y - mu) and of (y - mu) z in the log odds, then in the score
-    first = [abs(b) * w, abs(b) * w * far + off]
-    second = [b * b * w, b * b * w * far + 2 * abs(b) * w]
-    push = np.array(
-        [
-            (n * ((two * steep**2 + one * steep**2) * spread + one * steep * 2 * error)).sum()
-            for one, two in zip(first, second, strict=True)
-        ]
-    )
-    exact = mu[2] * (1 - mu[2])
-    h = np.array([(n * exact * z**power).sum() for power in (0, 1, 2)])
-    wide = n * (ends[1] - ends[0])
-    d = np.array(
-        [
-            (wide * abs(b) * w * far**k + k * wide * w * far ** max(k - 1, 0)).sum()
+    terms = _LineTerms.from_groups(groups, is_used, intercept, slope)
+    coefficients = 1 if name == IN_THE_LARGE else 2
+    direction = {SLOPE: [0.0, 1.0], INTERCEPT: [1.0, -terms.centre], IN_THE_LARGE: [1.0]}[name]
+    step = _coefficient_bound(terms, coefficients, np.array(direction))
+    if step is None:
+        return None
+    value = slope if name == SLOPE else intercept
+    return value - step, value + step
+
+
+def _fit_line(name: str, groups: _ScoreGroups) -> tuple[float, float]:
+    """Return intercept and slope from points of the same moments; the slope in the large is 1."""
+    points = groups.counts.probabilities
+    parts = (points.scores, points.positives, points.negatives)
+    if name == IN_THE_LARGE:
+        return float(CATALOG[name].function(*parts)), 1.0
+    intercept, slope = (float(CATALOG[line].function(*parts)) for line in (INTERCEPT, SLOPE))
+    return intercept, slope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LineTerms:
+    """What the m groups of a logistic regression on the log odds contribute, (m,) each.
+
+    n, variance, error: `n`, `spread` and `error` of `_ScoreGroups`. steepness: the largest
+    derivative of the log odds in the score. span: the difference of the log odds of both ends.
+    weight: the largest mu (1 - mu) in the group, mu the probability of the line; curvature: that at
+    the mean score. residual: the largest |y - mu|. From the weighted mean of all, `centre`, the log
+    odds of the mean score lie `offset`, and those of the farther end `reach`.
+    """
+
+    slope: float
+    centre: float
+    n: Counts
+    variance: Floats
+    error: Floats
+    steepness: Floats
+    span: Floats
+    weight: Floats
+    curvature: Floats
+    residual: Floats
+    offset: Floats
+    reach: Floats
+
+    @classmethod
+    def from_groups(
+        cls, groups: _ScoreGroups, is_used: Bools, intercept: float, slope: float
+    ) -> _LineTerms:
+        """Compute the terms of the groups that are used, (2, groups), of both classes."""
+        n = groups.n[is_used]
+        y = np.broadcast_to([[1.0], [0.0]], groups.n.shape)[is_used]
+        limits = [scores[is_used] for scores in (groups.low, groups.high)]
+        low, high = (log_odds(scores) for scores in limits)
+        middle = log_odds(groups.mean[is_used])
+        mu_low, mu_high, mu = (
+            1 / (1 + np.exp(-(intercept + slope * x))) for x in (low, high, middle)
+        )
+        crosses_half = (mu_low - 0.5) * (mu_high - 0.5) <= 0
+        end_weight = np.maximum(mu_low * (1 - mu_low), mu_high * (1 - mu_high))
+        weight = np.where(crosses_half, 0.25, end_weight)
+        centre = float((n * weight * middle).sum() / (n * weight).sum())
+        return cls(
+            slope,
+            centre,
+            n,
+            groups.spread[is_used],
+            groups.error[is_used],
+            steepness=1 / np.minimum(*(scores * (1 - scores) for scores in limits)),
+            span=high - low,
+            weight=weight,
+            curvature=mu * (1 - mu),
+            residual=np.maximum(np.abs(y - mu_low), np.abs(y - mu_high)),
+            offset=middle - centre,
+            reach=np.maximum(np.abs(low - centre), np.abs(high - centre)),
+        )
+
+    def gradient_bounds(self) -> Floats:
+        """Return the bounds E of the gradient for intercept and slope, (2,)."""
+        slope, w = self.slope, self.weight
+        # derivatives of (y - mu) and of (y - mu) z in the log odds, then in the score
+        first = [abs(slope) * w, abs(slope) * w * self.reach + self.residual]
+        second = [slope * slope * w, slope * slope * w * self.reach + 2 * abs(slope) * w]
+        bounds: list[Floats] = []
+        for once, twice in zip(first, second, strict=True):
+            bend = (twice * self.steepness**2 + once * self.steepness**2) * self.variance
+            bounds.append((self.n * (bend + once * self.steepness * 2 * self.error)).sum())
+        return np.array(bounds)
+
+    def curvature_matrix(self) -> Floats:
+        """Return the curvature H of the likelihood at the points, (2, 2)."""
+        moments = [(self.n * self.curvature * self.offset**k).sum() for k in (0, 1, 2)]
+        return _moment_matrix(moments)
+
+    def curvature_changes(self) -> Floats:
+        """Return how far the curvature of the rows can be from that of the points, D, (2, 2)."""
+        wide = self.n * self.span
+        moments = [
+            (
+                wide * abs(self.slope) * self.weight * self.reach**k
+                + k * wide * self.weight * self.reach ** max(k - 1, 0)
+            ).sum()
             for k in (0, 1, 2)
         ]
-    )
-    size = 2 if free else 1
-    whole, change = (np.array([[one[0], one[1]], [one[1], one[2]]])[:size, :size] for one in (h, d))
-    inverse = np.linalg.inv(whole)
+        return _moment_matrix(moments)
+
+
+def _moment_matrix(moments: Sequence[Floats]) -> Floats:
+    """Return the matrix of the moments 0, 1 and 2 of a line."""
+    return np.array([[moments[0], moments[1]], [moments[1], moments[2]]])
+
+
+def _coefficient_bound(terms: _LineTerms, coefficients: int, direction: Floats) -> float | None:
+    """Return how far the coefficients can be in a direction; None where that is unknown.
+
+    coefficients: 1, the intercept, or 2, the slope too; direction (coefficients,).
+    """
+    curvature = terms.curvature_matrix()[:coefficients, :coefficients]
+    changes = terms.curvature_changes()[:coefficients, :coefficients]
+    inverse = np.linalg.inv(curvature)
     spans = np.sqrt(np.diag(inverse))
-    eta = float(spans @ change @ spans)
-    push = push[:size]
-    distance = float(np.sqrt(push @ np.abs(inverse) @ push))
-    row = np.array([np.ones_like(far), far])[:size]
-    reach = float(np.sqrt((row * (np.abs(inverse) @ row)).sum(axis=0).max()))
-    if not eta < 0.5 or distance * reach > 0.5 * (1 - eta):
+    eta = float(spans @ changes @ spans)
+    gradient = terms.gradient_bounds()[:coefficients]
+    distance = float(np.sqrt(gradient @ np.abs(inverse) @ gradient))
+    rows = np.array([np.ones_like(terms.reach), terms.reach])[:coefficients]
+    largest_row = float(np.sqrt((rows * (np.abs(inverse) @ rows)).sum(axis=0).max()))
+    if not eta < 0.5 or distance * largest_row > 0.5 * (1 - eta):
         return None
-    along = {LINES[0]: [0.0, 1.0], LINES[1]: [1.0, -centre], LINES[2]: [1.0]}[name]
-    step = 4 * distance / (1 - eta) * float(np.sqrt(along @ inverse @ np.array(along)))
-    value = a if name != LINES[0] else b
-    return value - step, value + step
+    return 4 * distance / (1 - eta) * float(np.sqrt(direction @ inverse @ direction))

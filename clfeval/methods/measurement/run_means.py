@@ -146,61 +146,127 @@ def run_comparisons(
     """Yield mean differences over runs, adjusted for all pairs; by_rows: of runs, with limits."""
     pairs = family_pairs(reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):
-        found, rng = list[tuple[Change, str]](), random_stream(seed, f"runs\0{metric}")
-        measure = CATALOG[metric.partition(":")[0]]
-        span = measure.high - measure.low
-        for i, j in pairs:
-            one, other = (values.get((metric, models[at]), {}) for at in (i, j))
-            both = {
-                run: (a, b)
-                for run, value in one.items()
-                if (a := value.value) is not None
-                and run in other
-                and (b := other[run].value) is not None
-            }
-            apart = {run: a - b for run, (a, b) in both.items()}
-            each = [
-                replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
-                for run, d in apart.items()
-            ]
-            mean, _, low, high, method = mean_over_runs(each, runs, level)
-            p = float(p_from_limits(mean, low, high, len(apart) - 1, level=level))
-            if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
-                p = 1.0
-            why = None if apart else "too_few_rows"
-            new, old = (
-                Estimate(
-                    float(np.mean([pair[k] for pair in both.values()])) if both else None,
-                    reason=why,
-                )
-                for k in (0, 1)
-            )
-            d = estimate_or_none(mean, max(low, -span), min(high, span), why)
-            change = Change(old, new, d, number_or_none(p), rows=len(apart), paired=True)
-            found.append((change, method))
-        tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
-        first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
-        adjusted, each_level = joint_maximum_p_values(
-            np.array([found[k][0].p for k in tested], np.float64),
-            first,
-            second,
-            np.eye(len(models)),
-            level=level,
-            rng=rng,
+        differences = [
+            _mean_difference(metric, (models[i], models[j]), values, by_rows, runs, level)
+            for i, j in pairs
+        ]
+        changes = [difference.change for difference in differences]
+        rng = random_stream(seed, f"runs\0{metric}")
+        adjusted_changes = _adjust_changes(
+            changes, pairs, len(models), span=_measure_span(metric), level=level, rng=rng
         )
-        of_all = dict(zip(tested, adjusted.tolist(), strict=True))
-        for k, (change, method) in enumerate(found):
-            df = max((change.rows or 1) - 1, 1)
-            t, own = (float(student_quantile(df, level=at)) for at in (each_level, level))
-            wide = d = change.difference
-            if d.value is not None and d.low is not None and d.high is not None:
-                low, high = (d.value + (end - d.value) * (t / own) for end in (d.low, d.high))
-                wide = replace(d, low=max(low, -span), high=min(high, span))
-            together = replace(change, adjusted=of_all.get(k), simultaneous=wide)
-            i, j = pairs[k]
+        for (i, j), change, difference in zip(pairs, adjusted_changes, differences, strict=True):
             yield comparison_row(
-                "run", metric, models[i], models[j], together, level, method=method
+                "run", metric, models[i], models[j], change, level, method=difference.method
             )
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDifference:
+    """The mean difference of two models over runs, and the method of its interval."""
+
+    change: Change
+    method: str
+
+
+def _mean_difference(
+    metric: str,
+    models: tuple[str, str],
+    values: RunValues,
+    by_rows: RowDifferences,
+    runs: Runs,
+    level: float,
+) -> MeanDifference:
+    """Return the mean difference of a model from a reference over the runs that have both."""
+    model, reference = models
+    pairs = _paired_values(values.get((metric, model), {}), values.get((metric, reference), {}))
+    differences = [
+        replace(by_rows.get((metric, model, reference, run), Estimate(None)), value=new - old)
+        for run, (new, old) in pairs.items()
+    ]
+    mean, _, low, high, method = mean_over_runs(differences, runs, level)
+    p = float(p_from_limits(mean, low, high, len(pairs) - 1, level=level))
+    if runs.kind is not None and len(pairs) > 1 and not any(d.value for d in differences):
+        p = 1.0
+    span = _measure_span(metric)
+    reason = None if pairs else "too_few_rows"
+    limited = estimate_or_none(mean, max(low, -span), min(high, span), reason)
+    change = Change(
+        _mean_of_runs([old for _, old in pairs.values()]),
+        _mean_of_runs([new for new, _ in pairs.values()]),
+        limited,
+        number_or_none(p),
+        rows=len(pairs),
+        paired=True,
+    )
+    return MeanDifference(change, method)
+
+
+def _paired_values(
+    first: Mapping[str, Estimate], second: Mapping[str, Estimate]
+) -> dict[str, tuple[float, float]]:
+    """Return the values of two models in the runs in which both have one."""
+    pairs: dict[str, tuple[float, float]] = {}
+    for run, estimate in first.items():
+        value = estimate.value
+        reference_value = second[run].value if run in second else None
+        if value is not None and reference_value is not None:
+            pairs[run] = (value, reference_value)
+    return pairs
+
+
+def _mean_of_runs(values: Sequence[float]) -> Estimate:
+    """Return the mean of values of runs, without limits."""
+    if not values:
+        return Estimate(None, reason="too_few_rows")
+    return Estimate(float(np.mean(values)))
+
+
+def _measure_span(metric: str) -> float:
+    """Return the length of the range of a measure, which may have parameters."""
+    measure = CATALOG[metric.partition(":")[0]]
+    return measure.high - measure.low
+
+
+def _adjust_changes(
+    changes: Sequence[Change],
+    pairs: Sequence[tuple[int, int]],
+    models: int,
+    *,
+    span: float,
+    level: float,
+    rng: np.random.Generator,
+) -> list[Change]:
+    """Return the changes of pairs of models with adjusted p-values and simultaneous limits."""
+    tested = [k for k, change in enumerate(changes) if change.p is not None]
+    first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
+    p_values = np.array([changes[k].p for k in tested], np.float64)
+    adjusted, each_level = joint_maximum_p_values(
+        p_values, first, second, np.eye(models), level=level, rng=rng
+    )
+    adjusted_p = dict(zip(tested, adjusted.tolist(), strict=True))
+    return [
+        replace(
+            change,
+            adjusted=adjusted_p.get(k),
+            simultaneous=_widen_limits(change, each_level, span=span, level=level),
+        )
+        for k, change in enumerate(changes)
+    ]
+
+
+def _widen_limits(change: Change, each_level: float, *, span: float, level: float) -> Estimate:
+    """Return the difference with limits of another level, within the span of the measure."""
+    difference = change.difference
+    value, low, high = difference.value, difference.low, difference.high
+    if value is None or low is None or high is None:
+        return difference
+    df = max((change.rows or 1) - 1, 1)
+    joint, single = (float(student_quantile(df, level=p)) for p in (each_level, level))
+    widening = joint / single
+    low = value + (low - value) * widening
+    high = value + (high - value) * widening
+    return replace(difference, low=max(low, -span), high=min(high, span))
 
 
 def run_ties(

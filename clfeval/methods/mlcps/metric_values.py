@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -140,7 +140,7 @@ class MetricValues:
 
 
 def measure_models(
-    counted: PredictionCounts,
+    predictions: PredictionCounts,
     metrics: Sequence[str],
     *,
     resamples: int | None,
@@ -156,64 +156,130 @@ def measure_models(
     replicates of rows of fractional weight; DataError where probabilities are none.
     """
     names = parse_measure_names(metrics) or DEFAULT
-    joint, notes = _count_joint_rows(counted, names), counting_notes(counted, clusters=False)
-    name, models = counted.name, joint.models  # kept so that the rows can be freed
-    fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
-    drawn = fit if resamples is None else resamples
-    if joint.fractional:
-        if resamples:
-            raise fractional_weights_error(drawn=True)
-        drawn = 0
+    joint = _count_joint_rows(predictions, names)
+    if joint.fractional and resamples:
+        raise fractional_weights_error(drawn=True)
+    values = make_evaluator(joint, names, predictions.units_per_row)(joint.n[None])[0]
+    bootstrap = NO_BOOTSTRAP
+    if resamples != 0 and not joint.fractional:
+        bootstrap = _bootstrap_measures(joint, names, resamples, seed, level)
+    notes = counting_notes(predictions, clusters=False)
+    if joint.fractional and resamples is None:
         text = "no intervals: weights that are not whole numbers cannot be bootstrapped"
-        notes += [ResultNote("resamples", text)] if resamples is None else []
-    values = make_evaluator(joint, names, counted.units_per_row)(joint.n[None])[0]
-    sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
-    prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
-    found, ends = None, None
-    if drawn:
-        votes, ranks = (bool(measures_needing(names, one)) for one in ("confusion", "scores"))
-        why = sparse_data_reasons(joint, votes=votes, ranks=ranks)
-        if why and resamples is None:  # weights of rows take longer than counts
-            drawn = max(FEWEST, min(fit, MOST_DRAWN // SLOWER // len(joint.n)))
-        found = bootstrap_replicates(
-            joint, lambda rows: make_evaluator(rows, names), resamples=drawn, seed=seed, why=why
-        )
-        ends = closed_form_limits(joint, names, level=level)
-        if why:
-            text = "the bootstrap adds half a correct and half a wrong row to each class"
-            text = f"{', '.join(why)}: {text}, for errors that no row shows"
-            notes.append(ResultNote("unseen-errors", text))
-    if len(others := counted.negative) > 1:
-        text = f"measures compare '{counted.positive}' with the other {len(others)} classes"
-        notes.append(ResultNote("merged-classes", f"{text} together: {list_names(others)}"))
-    if resamples is None and drawn < RESAMPLES and not joint.fractional:
-        text = f"only {drawn} bootstrap samples for speed; --resamples N sets the number"
         notes.append(ResultNote("resamples", text))
-    columns = _score_columns(joint) if "log_loss" in names else []
-    lost = {
-        model: clipped_weight(p, joint.truth, joint.n).item()
-        for model, p in zip(models, columns, strict=False)
-    }
-    notes += clipped_note(lost, joint.unit)
+    notes += _smoothing_notes(bootstrap.smoothing)
+    notes += _merged_class_notes(predictions)
+    if resamples is None:
+        notes += _default_resamples_notes(bootstrap.replicates)
+    notes += _clipped_probability_notes(joint, names)
+    positives, negatives = (joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth))
+    rows = positives + negatives
     return MetricValues(
-        name=name,
-        models=models,
+        name=predictions.name,
+        models=joint.models,
         metrics=names,
         values=values,
-        inputs=counted.files,
+        inputs=predictions.files,
         statistics=joint.digest(),
-        problem=lambda i, j, what, code: Problem(
-            f"model '{models[i]}': {what}", code, name, None, names[j]
-        ),
+        problem=_value_problems(predictions.name, joint.models, names),
         reasons=_undefined_reasons(joint, names, values),
-        replicates=found,
-        limits=ends,
-        positive=counted.positive,
-        prevalence=prevalence,
-        fewest=int(min(sizes)),
-        thresholds=counted.thresholds,
+        replicates=bootstrap.replicates,
+        limits=bootstrap.limits,
+        positive=predictions.positive,
+        prevalence=positives / rows if rows else None,
+        fewest=int(min(positives, negatives)),
+        thresholds=predictions.thresholds,
         notes=tuple(notes),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BootstrapMeasures:
+    """Replicates (B, k, n) of n measures of k models, and closed-form limits, (k, n) each.
+
+    smoothing: why the bootstrap is smoothed; empty if it is not.
+    """
+
+    replicates: Floats | None
+    limits: Limits | None
+    smoothing: Sequence[str]
+
+
+NO_BOOTSTRAP = BootstrapMeasures(None, None, ())
+
+
+def _bootstrap_measures(
+    joint: JointCounts, names: Sequence[str], resamples: int | None, seed: int, level: float
+) -> BootstrapMeasures:
+    """Return replicates and limits of the measures; resamples None: the default number."""
+    smoothing = sparse_data_reasons(
+        joint,
+        votes=bool(measures_needing(names, "confusion")),
+        ranks=bool(measures_needing(names, "scores")),
+    )
+    if resamples is None:
+        resamples = _default_resamples(len(joint.n), smoothed=bool(smoothing))
+    replicates = bootstrap_replicates(
+        joint,
+        lambda rows: make_evaluator(rows, names),
+        resamples=resamples,
+        seed=seed,
+        smoothing=smoothing,
+    )
+    limits = closed_form_limits(joint, names, level=level)
+    return BootstrapMeasures(replicates, limits, smoothing)
+
+
+def _default_resamples(distinct_rows: int, *, smoothed: bool) -> int:
+    """Return the number of bootstrap samples that takes a bearable time."""
+    resamples = max(FEWEST, min(RESAMPLES, MOST_DRAWN // distinct_rows))
+    if smoothed:  # weights of rows take longer than counts
+        return max(FEWEST, min(resamples, MOST_DRAWN // SLOWER // distinct_rows))
+    return resamples
+
+
+def _value_problems(
+    table: str, models: Sequence[str], metrics: Sequence[str]
+) -> Callable[[int, int, str, str], Problem]:
+    """Return the function that builds the error for a value; it keeps no rows."""
+
+    def problem(i: int, j: int, message: str, code: str) -> Problem:
+        return Problem(f"model '{models[i]}': {message}", code, table, None, metrics[j])
+
+    return problem
+
+
+def _smoothing_notes(reasons: Sequence[str]) -> Iterator[ResultNote]:
+    if reasons:
+        text = "the bootstrap adds half a correct and half a wrong row to each class"
+        text = f"{', '.join(reasons)}: {text}, for errors that no row shows"
+        yield ResultNote("unseen-errors", text)
+
+
+def _merged_class_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
+    """Yield a note that several negative classes are merged."""
+    negative = predictions.negative
+    if len(negative) > 1:
+        text = f"measures compare '{predictions.positive}' with the other {len(negative)} classes"
+        yield ResultNote("merged-classes", f"{text} together: {list_names(negative)}")
+
+
+def _default_resamples_notes(replicates: Floats | None) -> Iterator[ResultNote]:
+    """Yield a note where fewer bootstrap samples than usual are drawn by default."""
+    if replicates is not None and len(replicates) < RESAMPLES:
+        resamples = len(replicates)
+        text = f"only {resamples} bootstrap samples for speed; --resamples N sets the number"
+        yield ResultNote("resamples", text)
+
+
+def _clipped_probability_notes(joint: JointCounts, names: Sequence[str]) -> list[ResultNote]:
+    """Return a note on rows whose true class has probability 0, for log loss."""
+    columns = _score_columns(joint) if "log_loss" in names else []
+    weights = {
+        model: clipped_weight(p, joint.truth, joint.n).item()
+        for model, p in zip(joint.models, columns, strict=False)
+    }
+    return clipped_note(weights, joint.unit)
 
 
 def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointCounts:
@@ -266,31 +332,32 @@ def _undefined_reasons(
 
 
 def measure_predictions(
-    counted: PredictionCounts, metrics: Sequence[str], options: MlcpsOptions
+    predictions: PredictionCounts, metrics: Sequence[str], options: MlcpsOptions
 ) -> MetricValues:
     """Compute the metrics of a prediction table, with paired bootstrap replicates.
 
     Errors: DataError for undefined measures of weight above 0; UsageError for weights that are not
     whole where a bootstrap is requested.
     """
-    drawn = 0 if options.interval == "none" else options.resamples
-    given = measure_models(
-        counted, metrics, resamples=drawn, seed=options.seed, level=options.level
+    resamples = 0 if options.interval == "none" else options.resamples
+    measured = measure_models(
+        predictions, metrics, resamples=resamples, seed=options.seed, level=options.level
     )
-    names, problems, lost = given.metrics, list[Problem](), dict[str, None]()
-    for (i, j), reason in sorted(given.reasons.items()):
-        if names[j] not in options.unused:
+    problems: list[Problem] = []
+    undefined: dict[str, None] = {}
+    for (i, j), reason in sorted(measured.reasons.items()):
+        name, model = measured.metrics[j], measured.models[i]
+        if name not in options.unused:
             infinite = reason in ("infinite", "minus_infinite")
             words = reason.replace("_", " ") if infinite else f"undefined ({reason})"
-            what = f"{names[j]} of '{given.models[i]}' is {words}"
-            problems.append(Problem(what, "undefined-metric", given.name))
-            lost[names[j]] = None
+            message = f"{name} of '{model}' is {words}"
+            problems.append(Problem(message, "undefined-metric", measured.name))
+            undefined[name] = None
     if problems:
-        hint = (
-            f"choose measures other than {list_names(lost)} with --metric, or models with --model"
-        )
+        names = list_names(undefined)
+        hint = f"choose measures other than {names} with --metric, or models with --model"
         raise DataError(problems, hint=hint)
-    return given
+    return measured
 
 
 def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
@@ -300,31 +367,43 @@ def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float
     rates. ROC AUC and Gini: `delong_auc`, NaN with one row of a class. Others: NaN.
     Source: each method's own, see `inference`.
     """
-    k = len(joint.models)
-    low, high = np.full((k, len(names)), np.nan), np.full((k, len(names)), np.nan)
+    low, high = np.full((2, len(joint.models), len(names)), np.nan)
     patterns = PatternCounts(joint.models, joint.truth, joint.votes, joint.n)
     counts = ConfusionCounts.from_patterns(patterns)
-    rows = counts.positives + counts.negatives
-    cells = Cells.at_prevalence(counts, counts.positives / rows)
+    cells = Cells.at_prevalence(counts, counts.positives / (counts.positives + counts.negatives))
     for j, name in enumerate(names):
-        found: Limits | None = None
-        if name in CATALOG and CATALOG[name].needs == "confusion":  # without parameters
-            found = exact_limits(name, cells, level=level)
-            if found is None and CATALOG[name].invariant:
-                found = measure_limits(name, cells, level=level)
-        if found is not None:
-            low[:, j], high[:, j] = found
-    positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))
-    both = joint.scores is not None and positives.any() and negatives.any()
-    for i in range(k) if both and {*names} & {"roc_auc", "gini"} else ():
-        _, place = np.unique(joint.scores[:, i], return_inverse=True)  # type: ignore[index]
-        sides = (np.bincount(place, weights=one) for one in (positives, negatives))
-        area = delong_auc(*sides, level=level)
-        for j, name in enumerate(names):
-            if name in ("roc_auc", "gini"):
-                a, b = (1, 0) if name == "roc_auc" else (2, -1)
-                low[i, j], high[i, j] = a * area.low + b, a * area.high + b
+        limits = _confusion_limits(name, cells, level)
+        if limits is not None:
+            low[:, j], high[:, j] = limits
+    if {*names} & {"roc_auc", "gini"}:
+        for i, (auc_low, auc_high) in enumerate(_auc_limits(joint, level)):
+            for j, name in enumerate(names):
+                if name == "roc_auc":
+                    low[i, j], high[i, j] = auc_low, auc_high
+                elif name == "gini":
+                    low[i, j], high[i, j] = 2 * auc_low - 1, 2 * auc_high - 1
     return low, high
+
+
+def _confusion_limits(name: str, cells: Cells, level: float) -> Limits | None:
+    """Return limits (k,) of a measure of the 2 x 2 table without parameters; None if unknown."""
+    if name not in CATALOG or CATALOG[name].needs != "confusion":
+        return None
+    limits = exact_limits(name, cells, level=level)
+    if limits is None and CATALOG[name].invariant:
+        return measure_limits(name, cells, level=level)
+    return limits
+
+
+def _auc_limits(joint: JointCounts, level: float) -> Iterator[tuple[float, float]]:
+    """Yield the limits of the ROC AUC of each model; none without scores or with one class."""
+    positives, negatives = (np.where(rows, joint.n, 0) for rows in (joint.truth, ~joint.truth))
+    if positives.any() and negatives.any():
+        for scores in _score_columns(joint):
+            ranks = np.unique(scores, return_inverse=True)[1]
+            sides = (np.bincount(ranks, weights=weights) for weights in (positives, negatives))
+            area = delong_auc(*sides, level=level)
+            yield area.low, area.high
 
 
 FEW = 30  # rows of a class below which the bootstrap is smoothed
@@ -403,14 +482,14 @@ def bootstrap_replicates(
     *,
     resamples: int,
     seed: int,
-    why: Sequence[str],
+    smoothing: Sequence[str],
 ) -> Floats:
-    """Return the measures of bootstrap samples, (resamples, k, n), smoothed if `why`."""
+    """Return the measures of bootstrap samples, (resamples, k, n); smoothed with `smoothing`."""
     rng = resampling.random_stream(seed, "mlcps")
-    rows = add_unseen_rows(joint, rng) if why else joint
+    rows = add_unseen_rows(joint, rng) if smoothing else joint
     draws: Iterable[Counts] = (
         resampling.dirichlet_counts(rows.n, rows.truth, resamples=resamples, rng=rng)
-        if why
+        if smoothing
         else resampling.resampled_counts(rows.n, resamples=resamples, rng=rng)
     )
     return np.concatenate([*map(measured_by(rows), draws)])

@@ -128,16 +128,24 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
         first |= (ranks == 1).any(axis=1)
     dependent = best < worst
     settled = ~dependent
-    if not everything:  # ranges of areas over all orders that overlap with no other's
-        lowest, highest = composite_scores.area_range(rays)
-        by_low = np.argsort(lowest, kind="stable")
-        low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
-        alone = np.ones(k, bool)
-        alone[1:] &= low[1:] > np.maximum.accumulate(high)[:-1]
-        alone[:-1] &= low[1:] > high[:-1]
-        settled[by_low] &= np.logical_and.accumulate(alone[::-1])[::-1]
+    if not everything:
+        settled &= _have_constant_ranks(rays)
     winners = tuple(np.flatnonzero(first).tolist())
     return OrderRanks(len(orders), everything, best, worst, dependent, settled, winners)
+
+
+def _have_constant_ranks(rays: Floats) -> Bools:
+    """Return which models (k,) have a range of areas over all orders that overlaps no other's."""
+    lowest, highest = composite_scores.area_range(rays)
+    by_low = np.argsort(lowest, kind="stable")
+    low = lowest[by_low]
+    high = highest[by_low] * (1 + ROUNDING)
+    separate = np.ones(len(rays), bool)
+    separate[1:] &= low[1:] > np.maximum.accumulate(high)[:-1]
+    separate[:-1] &= low[1:] > high[:-1]
+    constant = np.empty(len(rays), bool)
+    constant[by_low] = np.logical_and.accumulate(separate[::-1])[::-1]
+    return constant
 
 
 _PIECE = 2**22  # replicates x models x metrics scored at a time
@@ -175,61 +183,122 @@ class Ranking:
     compared: Sequence[Row] = ()
 
 
-def rank_models(
-    given: MetricValues, scales: Sequence[Scale], options: MlcpsOptions, *, all_orders: bool = True
-) -> Ranking:
-    """Score and rank the models; `all_orders` false: without ranks over the orders of metrics."""
-    weights, wishes = np.array([scale.weight for scale in scales], float), options.desirability
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelScores:
+    """Rays d (k, n) and desirabilities (k, m) of models, and their scores, (k,) each.
 
-    def scored(values: Floats) -> tuple[Floats, Floats, dict[str, Floats]]:
-        d, wished = compute_rays(scales, values), desirabilities(wishes, given.metrics, values)
+    Of replicates all have one more dimension before these.
+    """
+
+    d: Floats
+    desirabilities: Floats
+    scores: Mapping[str, Floats]
+
+    @classmethod
+    def from_values(
+        cls, values: Floats, table: MetricValues, scales: Sequence[Scale], options: MlcpsOptions
+    ) -> ModelScores:
+        """Score values of the metrics, (k, n), or of replicates of them."""
+        weights = np.array([scale.weight for scale in scales], float)
+        wishes = options.desirability
+        d = compute_rays(scales, values)
+        goals = desirabilities(wishes, table.metrics, values)
         scores = dict(score_models(d, weights))
         if wishes:
             importance = np.array([wish.weight for wish in wishes])
-            scores["desirability"] = overall_desirability(wished, importance)
-        return d, wished, scores
+            scores["desirability"] = overall_desirability(goals, importance)
+        return cls(d, goals, scores)
 
-    d, wished, scores = scored(given.values)
-    main = "desirability" if wishes else "mlcps"
-    ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in scores.items()}
-    best = first_models(ranks[main])
-    limits: dict[str, Limits] = {}
-    first, equal, failed, compared = None, None, 0, list[Row]()
-    if given.replicates is not None:
-        step = max(1, _PIECE // max(1, given.values.size))
-        parts = np.split(given.replicates, range(step, len(given.replicates), step))
-        pieces = [scored(part)[2] for part in parts]
-        columns = {name: np.concatenate([one[name] for one in pieces]) for name in scores}
-        limits = {k: percentile_limits(x, level=options.level)[:2] for k, x in columns.items()}
-        drawn = columns[main]
-        first = np.asarray((dense_ranks(drawn.T) == 1).mean(axis=1))
-        failed = int(np.isnan(drawn).sum(axis=0).max())
-        if options.reference in given.models:
-            compared = [*_reference_differences(given, main, scores[main], drawn, options)]
-        equal = _tied_with_first(scores[main], drawn, ranks[main], given.fewest, options.level)
-    better = _dominance_values(given, options, scales, d, wished)
-    by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
-    ranked = all_orders and len(scales) >= RAYS
-    orders = order_ranks(d * weights, seed=options.seed) if ranked else None
+
+def rank_models(
+    table: MetricValues, scales: Sequence[Scale], options: MlcpsOptions, *, all_orders: bool = True
+) -> Ranking:
+    """Score and rank the models; `all_orders` false: without ranks over the orders of metrics."""
+    weights = np.array([scale.weight for scale in scales], float)
+    models = ModelScores.from_values(table.values, table, scales, options)
+    main = "desirability" if options.desirability else "mlcps"
+    ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in models.scores.items()}
+    bootstrap = NO_BOOTSTRAP
+    if table.replicates is not None:
+        replicates = _score_replicates(table, table.replicates, scales, options)
+        bootstrap = _rank_replicates(
+            table, options, main, models.scores[main], ranks[main], replicates
+        )
+    better = _dominance_values(table, options, scales, models.d, models.desirabilities)
+    by_rank = np.lexsort((np.arange(len(models.d)), ranks[main]))
+    has_orders = all_orders and len(scales) >= RAYS
     return Ranking(
-        given,
+        table,
         options,
         scales,
         weights,
-        d,
-        wished,
-        scores,
-        limits,
-        first,
-        failed,
+        models.d,
+        models.desirabilities,
+        models.scores,
+        bootstrap.limits,
+        bootstrap.first,
+        bootstrap.failed,
         ranks,
         main,
-        best,
-        equal,
-        better,
-        front_dominators(better, by_rank),
-        orders,
-        compared,
+        best=first_models(ranks[main]),
+        equal=bootstrap.equal,
+        better=better,
+        under=front_dominators(better, by_rank),
+        orders=order_ranks(models.d * weights, seed=options.seed) if has_orders else None,
+        compared=bootstrap.compared,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BootstrapRanks:
+    """What replicates of the metrics say of scores and ranks; the fields are those of `Ranking`."""
+
+    limits: Mapping[str, Limits]
+    first: Floats | None
+    failed: int
+    equal: list[int] | None
+    compared: Sequence[Row]
+
+
+NO_BOOTSTRAP = BootstrapRanks({}, None, 0, None, ())
+
+
+def _score_replicates(
+    table: MetricValues, replicates: Floats, scales: Sequence[Scale], options: MlcpsOptions
+) -> dict[str, Floats]:
+    """Return the scores of all models by replicate, (B, k) each, computed in pieces."""
+    step = max(1, _PIECE // max(1, table.values.size))
+    pieces = [
+        ModelScores.from_values(part, table, scales, options).scores
+        for part in np.split(replicates, range(step, len(replicates), step))
+    ]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def _rank_replicates(
+    table: MetricValues,
+    options: MlcpsOptions,
+    main: str,
+    scores: Floats,
+    ranks: Ints,
+    replicates: Mapping[str, Floats],
+) -> BootstrapRanks:
+    """Compare the models over replicates by the score `main`; scores, ranks: of the values by it.
+
+    scores, ranks (k,); replicates (B, k), by score.
+    """
+    samples = replicates[main]
+    compared: list[Row] = []
+    if options.reference in table.models:
+        compared += _reference_differences(table, main, scores, samples, options)
+    return BootstrapRanks(
+        limits={
+            name: percentile_limits(x, level=options.level)[:2] for name, x in replicates.items()
+        },
+        first=np.asarray((dense_ranks(samples.T) == 1).mean(axis=1)),
+        failed=int(np.isnan(samples).sum(axis=0).max()),
+        equal=_tied_with_first(scores, samples, ranks, table.fewest, options.level),
+        compared=compared,
     )
 
 

@@ -20,6 +20,7 @@ from clfeval.formatting import (
 from clfeval.measures.odds import LEAN
 from clfeval.methods.comparison_answer import reference_answers, tied_with_best
 from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
+from clfeval.records import dataclass
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
 EQUAL = 1e-12  # tolerance of equal values
@@ -179,80 +180,132 @@ def run_answer(
     return tuple([*said, *biased][:MOST])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StrongestFeatures:
+    """The features with the largest |delta|: the rows of the first, and the number of all.
+
+    by_chance: the first one is not significant, adjusted for all features. level: of intervals.
+    """
+
+    rows: Sequence[Row]
+    count: int
+    by_chance: bool
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceTests:
+    """How many of the features are not significantly different from chance, adjusted.
+
+    false_positives: the number expected without adjustment.
+    """
+
+    features: int
+    insignificant: int
+    false_positives: float
+
+
 def feature_answer(
-    best: Sequence[Row],
-    alike: int,
-    useless: int,
-    features: int,
-    selected: int | None,
-    *,
-    top: int | None = None,
-    by_chance: bool,
-    expected: float = 0.0,
-    level: float = 0.95,
+    strongest: StrongestFeatures, tests: ChanceTests, selected: int | None, top: int | None
 ) -> tuple[Answer, ...]:
     """Return sentences on the best feature, and on the number not different from chance.
 
-    best: the first of `alike` features whose |delta| is largest; useless: features not different
-    from chance, adjusted. by_chance: the best one is not significant, adjusted. top: how many
-    features are to be selected. expected: expected false positives without adjustment.
+    selected: how many features are selected, if any selection is requested; top: how many are to
+    be selected.
     """
-    delta = as_estimate(best[0]["delta"]) if best else Estimate(None)
+    rows = strongest.rows
+    delta = as_estimate(rows[0]["delta"]) if rows else Estimate(None)
     if delta.value is None:
         return (Answer("no-position", "δ is undefined for every feature."),)
-    chance = ""
-    if by_chance:
-        chance = ", not significantly different from chance (δ 0)"
-        if not covers_zero(best[0].get("corrected_delta", delta)):
-            chance = f", not significant when adjusted for {features:,} features"
-    said = [_strongest_feature_answer(best, alike, delta, chance, level)]
-    of = format_count(features, "feature")
-    if useless:
-        are = "is" if useless == 1 else "are"
-        text = f"{useless:,} of {of} {are} not significantly different from chance (δ 0)"
-        wrong = f"; without adjustment, about {format_count(round(expected), 'false positive')} "
-        wrong += "is expected" if round(expected) == 1 else "are expected"
-        said.append(Answer("useless-features", f"{text}{wrong * (expected >= 1)}."))
+    answers = [_strongest_feature_answer(strongest, delta, _chance_clause(strongest, tests))]
+    if tests.insignificant:
+        answers.append(_chance_answer(tests))
     if selected is not None:
-        which = f"{selected or 'None'} of {of}"
-        if selected and selected == top:
-            which = (
-                f"The {selected:,} of {of} with the largest |δ| within --phi-max and --delta-min"
-            )
-        are = "is" if selected == 1 else "are"
-        said.append(Answer("selected", f"{which} {are} selected."))
-    return tuple(said)
+        answers.append(_selection_answer(selected, top, tests.features))
+    return tuple(answers)
 
 
-def _strongest_feature_answer(
-    best: Sequence[Row], alike: int, delta: Estimate, chance: str, level: float
-) -> Answer:
-    value, low, high = _value_or_zero(delta), delta.low, delta.high
-    names = [str(row["feature"]) for row in best]
-    if not value:
-        text = f"No feature discriminates: δ is 0 for {'each' if alike > 1 else 'it'}."
-        return Answer("none-discriminates", text, (), "delta", value)
-    if alike > 1:
-        left = [f"{alike - len(names):,} more"] if alike > len(names) else []
-        *others, last = [*map(quote_if_ambiguous, names), *left]
-        text = f"{', '.join(others)} and {last} have the strongest association with the class: |δ| "
-        chosen = any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in best)
-        how = ", thresholds chosen on these rows" * chosen
-        text += f"{format_number(abs(value))}{how}{chance}."
-        return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
-    row, cut = best[0], ""
-    if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
-        cut = f" ({row['rule']} {row['cut']:.4g})"
+def _chance_clause(strongest: StrongestFeatures, tests: ChanceTests) -> str:
+    """Return a clause that the best feature is not significant; empty where it is."""
+    if not strongest.by_chance:
+        return ""
+    row = strongest.rows[0]
+    if covers_zero(row.get("corrected_delta", row["delta"])):
+        return ", not significantly different from chance (δ 0)"
+    return f", not significant when adjusted for {tests.features:,} features"
+
+
+def _chance_answer(tests: ChanceTests) -> Answer:
+    """Return the sentence on the number of features not different from chance."""
+    features = format_count(tests.features, "feature")
+    verb = "is" if tests.insignificant == 1 else "are"
+    text = f"{tests.insignificant:,} of {features} {verb} not significantly different from chance "
+    text += "(δ 0)"
+    if tests.false_positives >= 1:
+        expected = round(tests.false_positives)
+        text += f"; without adjustment, about {format_count(expected, 'false positive')} "
+        text += "is expected" if expected == 1 else "are expected"
+    return Answer("useless-features", f"{text}.")
+
+
+def _selection_answer(selected: int, top: int | None, features: int) -> Answer:
+    """Return the sentence on the number of selected features."""
+    total = format_count(features, "feature")
+    subject = f"{selected or 'None'} of {total}"
+    if selected and selected == top:
+        subject = (
+            f"The {selected:,} of {total} with the largest |δ| within --phi-max and --delta-min"
+        )
+    verb = "is" if selected == 1 else "are"
+    return Answer("selected", f"{subject} {verb} selected.")
+
+
+def _strongest_feature_answer(strongest: StrongestFeatures, delta: Estimate, chance: str) -> Answer:
+    """Return the sentence on the feature with the largest |delta|; chance: see `_chance_clause`."""
+    if not delta.value:
+        pronoun = "each" if strongest.count > 1 else "it"
+        text = f"No feature discriminates: δ is 0 for {pronoun}."
+        return Answer("none-discriminates", text, (), "delta", _value_or_zero(delta))
+    if strongest.count > 1:
+        return _tied_features_answer(strongest, abs(delta.value), chance)
+    return _single_feature_answer(strongest.rows[0], delta, chance, strongest.level)
+
+
+def _tied_features_answer(strongest: StrongestFeatures, size: float, chance: str) -> Answer:
+    """Return the sentence on several features with the same |delta|, `size`."""
+    rows = strongest.rows
+    names = [str(row["feature"]) for row in rows]
+    *words, last = map(quote_if_ambiguous, names)
+    if strongest.count > len(names):
+        words.append(last)
+        last = f"{strongest.count - len(names):,} more"
+    text = f"{', '.join(words)} and {last} have the strongest association with the class: |δ| "
+    text += format_number(size)
+    if any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in rows):
+        text += ", thresholds chosen on these rows"
+    return Answer("strongest-feature", f"{text}{chance}.", tuple(names), "delta", size)
+
+
+def _single_feature_answer(row: Row, delta: Estimate, chance: str, level: float) -> Answer:
+    """Return the sentence on the feature with the largest |delta|, corrected if it has a cut."""
+    name, rule, threshold = str(row["feature"]), row["rule"], row["cut"]
+    subject = quote_if_ambiguous(name)
+    if rule in (">", ">=") and isinstance(threshold, float):
+        subject += f" ({rule} {threshold:.4g})"
+    value = _value_or_zero(delta)
     side = "positive" if value > 0 else "negative"
-    text = f"{quote_if_ambiguous(names[0])}{cut} has the strongest association with the class: "
-    text += f"δ {with_interval(value, low, high, level)}"
+    text = f"{subject} has the strongest association with the class: "
+    text += f"δ {with_interval(value, delta.low, delta.high, level)}"
+    answered = Estimate(value, delta.low, delta.high)
     corrected = as_estimate(row.get("corrected_delta"))
     if corrected.value is not None and corrected != delta:
-        value, low, high = corrected.value, corrected.low, corrected.high
-        text += f" on these rows, corrected {with_interval(value, low, high, level)}"
-    text += f"{chance}; it is {'higher' if row['rule'] == 'soft' else 'more frequent'} in "
-    text += f"{side} rows."
-    return Answer("strongest-feature", text, (names[0],), "delta", value, low, high)
+        answered = corrected
+        interval = with_interval(corrected.value, corrected.low, corrected.high, level)
+        text += f" on these rows, corrected {interval}"
+    comparative = "higher" if rule == "soft" else "more frequent"
+    text += f"{chance}; it is {comparative} in {side} rows."
+    limits = answered.value, answered.low, answered.high
+    return Answer("strongest-feature", text, (name,), "delta", *limits)
 
 
 def _sort_rows(rows: Sequence[Row], column: str) -> list[Row]:

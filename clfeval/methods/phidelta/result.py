@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.evaluated_rows import slice_label
@@ -17,6 +17,7 @@ from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_compa
 from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.run_means import (
+    RowDifferences,
     Runs,
     row_differences,
     run_comparisons,
@@ -36,6 +37,7 @@ from clfeval.methods.phidelta.tables import (
     run_values,
     spread_rows,
 )
+from clfeval.records import dataclass
 
 # interval method of each kind of measure
 INTERVAL_METHODS = {
@@ -63,7 +65,8 @@ AS_COUNTED = {  # by --totals, in addition
 
 def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
     """Return the corners of the diamonds, and the requested lines in each."""
-    populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
+    unbalanced = (population for population in plane.populations if population.prevalence != 0.5)
+    populations = [BALANCED, *unbalanced]
     tables: dict[str, Rows] = {"corners": corner_rows(populations)}
     if plane.isometrics:
         tables["isometrics"] = isometric_rows(list(plane.isometrics.items()), populations)
@@ -74,12 +77,12 @@ def isometric_notes(
     plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None
 ) -> Iterator[ResultNote]:
     """Yield notes on lines that do not exist in the diamond, and on their class ratio."""
-    drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
+    lines = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
-        at = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
-        yield ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}")
+        advice = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
+        yield ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {advice}")
     for name, values in plane.isometrics.items():
-        lost = [f"{value:g}" for value in values if (name, value) not in drawn]
+        lost = [f"{value:g}" for value in values if (name, value) not in lines]
         if lost:
             text = f"{name} {', '.join(lost)} has no line: at most a corner has this value"
             yield ResultNote("no-line", text)
@@ -88,200 +91,261 @@ def isometric_notes(
 def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features in their resolved form."""
     methods = INTERVAL_METHODS if plane.confidence is not None else {}
-    places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
+    targets = [
+        {"prevalence": population.prevalence, "odds": population.odds}
+        for population in plane.populations
+    ]
     return {
         "interval_methods": provenance.name_interval_methods(methods, plane.interval),
-        "targets": places,
+        "targets": targets,
     }
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Document:
     """Return the result of phidelta for classifiers with every requested table."""
-    level, counts = plane.confidence, sample.slices[None]
+    level = plane.confidence
     if options.reference is not None:
-        if options.reference not in counts.models:
-            raise unknown_model_error("--reference", options.reference, counts.models)
-        if len(counts.models) == 1:
-            what = f"--reference '{options.reference}' is the only model; add another model"
-            raise bad_option(what)
-        if not sample.patterns and not options.runs:
-            what = "--reference compares models on the same rows, and the table has counts only"
-            hint = "give a table of predictions, or several runs with --run"
-            raise UsageError.new(what, "needs-predictions", hint=hint)
-    # runs may repeat observations: pooled rows are not a sample
-    pooled = None if options.runs else level
-    design = Design(options.totals, "exact" if level is None else plane.interval)
-    whole = PlaneCounts.from_slices(sample.slices, pooled, design, sample.patterns)
-    whole_rows = model_rows(whole, sample.thresholds)
-    tables: dict[str, Rows] = {"models": whole_rows}
-    if plane.populations:
-        tables["populations"] = population_rows(whole, plane.populations)
-    if options.reference is not None and not options.runs:
-        of, margin = options.reference, options.margin
-        differences = comparison_rows(sample.patterns, whole_rows, of, level, margin, COMPARED)
-        tables["comparisons"] = [*differences]
-    statistics = [one.digest() for one in (counts, *sample.runs.values())]
-    if options.reference is not None and sample.patterns:
-        statistics.append(sample.patterns[None].digest())
-    if options.curve:
-        curves, scores = _curve_tables(sample, options, level)
-        tables |= curves
-        statistics.append(scores)
-    found = plane_parameters(plane)
-    if level is not None:
-        counted = provenance.name_interval_methods(AS_COUNTED[options.totals], plane.interval)
-        found["interval_methods"] |= counted
-    if plane.interval == "bootstrap":
-        found["interval_methods"] |= {"phi, delta, measures ending in _u": "percentile bootstrap"}
-    notes = list[ResultNote]()
-    if sample.runs:
-        answer, notes = _add_runs(tables, sample, options, level)
-    else:
-        answer = classifier_answer(
-            tables, sample.patterns.get(None), level, options.reference, options.margin.get("delta")
-        )
-    summary, said = provenance.class_totals(sample), sample.roles
+        _check_reference(options.reference, sample, options.runs)
+    tables = _model_tables(sample, plane, options)
+    curves = _evaluate_curves(sample, options.points, level) if options.curve else NO_CURVES
+    tables |= curves.tables
+    answer, run_notes = _answer_for_models(tables, sample, options, level)
+    summary = provenance.class_totals(sample)
     if sample.runs:
         summary["runs"] = len(sample.runs)
-    by = said.by if said.run is None else ()
-    first, *others = answer
-    together, *more = statistics
-    if more:
-        together = sha256("".join(statistics).encode()).hexdigest()
-    caveats = list[ResultNote]()
+    statistics = _statistics_digest(sample, options.reference, curves.digest)
+    caveats: list[ResultNote] = []
     if options.measure:  # most runs request none and start without these
         from clfeval.methods.measurement.measure_rows import additional_measure_rows
 
-        how = IntervalSettings(level, totals=options.totals)
-        tables["measures"], together, caveats = additional_measure_rows(
-            sample, options.measure, how, together
+        settings = IntervalSettings(level, totals=options.totals)
+        tables["measures"], statistics, caveats = additional_measure_rows(
+            sample, options.measure, settings, statistics
         )
     tables |= plane_tables(plane)
     return Document(
         command="phidelta",
-        signature=provenance.build_signature(
-            "cmd pos cut miss weight by run ref margin odds totals ci measures",
-            {
-                "cmd": "phidelta",
-                "pos": sample.positive,
-                "cut": provenance.format_thresholds(sample.thresholds),
-                "miss": said.missing,
-                "weight": "yes" if said.weight else None,
-                "by": ",".join(by),
-                "run": "file" if options.run_files else options.run,
-                "odds": ",".join(one.odds for one in plane.populations),
-                "ci": plane.signed,
-                "measures": ",".join(options.measure),
-            },
-            said,
-            plane,
-            options,
-            files=sample.files,
-            statistics=together,
-        ),
+        signature=_classifier_signature(sample, plane, options, statistics),
         inputs=sample.files,
-        parameters=provenance.build_parameters(
-            "mode positive negative level interval totals interval_methods targets isometrics "
-            "missing by run run_files reference margin measure",
-            {
-                "mode": "classifiers",
-                "positive": sample.positive,
-                "negative": list(sample.negative),
-                "by": list(by),
-                **found,
-            },
-            said,
-            plane,
-            options,
-            weighed=counts.fractional,
-        ),
+        parameters=_classifier_parameters(sample, plane, options),
         summary=summary,
         tables=tables,
-        answer=(provenance.prefix_threshold(first, sample.thresholds), *others),
+        answer=(provenance.prefix_threshold(answer[0], sample.thresholds), *answer[1:]),
         warnings=(
-            *_warnings(sample, options, summary["odds"]),
-            *notes,
+            *_classifier_notes(sample, summary["odds"], curves=options.curve),
+            *run_notes,
             *isometric_notes(plane, tables, summary["odds"]),
             *caveats,
         ),
     )
 
 
-def _curve_tables(
-    sample: Sample, options: ClassifierOptions, level: float | None
-) -> tuple[dict[str, Rows], str]:
-    """Return the tables of curves, and the digest of the scores they come from."""
-    counted = sample.counted
-    if counted is None or all(model.kind == "label" for model in counted.models):
-        why = "a table of counts has none" if counted is None else "every model has labels only"
+def _check_reference(reference: str, sample: Sample, runs: bool) -> None:
+    """Raise UsageError for a reference that is unknown, alone, or without common rows."""
+    models = sample.slices[None].models
+    if reference not in models:
+        raise unknown_model_error("--reference", reference, models)
+    if len(models) == 1:
+        message = f"--reference '{reference}' is the only model; add another model"
+        raise bad_option(message)
+    if not sample.patterns and not runs:
+        message = "--reference compares models on the same rows, and the table has counts only"
+        hint = "give a table of predictions, or several runs with --run"
+        raise UsageError.new(message, "needs-predictions", hint=hint)
+
+
+def _model_tables(
+    sample: Sample, plane: PlaneOptions, options: ClassifierOptions
+) -> dict[str, Rows]:
+    """Return the tables of models, of populations, and of differences from a reference."""
+    level = plane.confidence
+    # runs may repeat observations: pooled rows are not a sample
+    pooled_level = None if options.runs else level
+    design = Design(options.totals, "exact" if level is None else plane.interval)
+    counts = PlaneCounts.from_slices(sample.slices, pooled_level, design, sample.patterns)
+    models = model_rows(counts, sample.thresholds)
+    tables: dict[str, Rows] = {"models": models}
+    if plane.populations:
+        tables["populations"] = population_rows(counts, plane.populations)
+    if options.reference is not None and not options.runs:
+        differences = comparison_rows(
+            sample.patterns, models, options.reference, level, options.margin, COMPARED
+        )
+        tables["comparisons"] = [*differences]
+    return tables
+
+
+def _answer_for_models(
+    tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
+) -> tuple[Sequence[Answer], Sequence[ResultNote]]:
+    """Return the sentences on models, and notes on runs, whose tables are added to `tables`."""
+    if sample.runs:
+        return _add_runs(tables, sample, options, level)
+    patterns = sample.patterns.get(None)
+    margin = options.margin.get("delta")
+    return classifier_answer(tables, patterns, level, options.reference, margin), ()
+
+
+def _statistics_digest(sample: Sample, reference: str | None, curves: str | None) -> str:
+    """Return the digest of all counts that results rest on; curves: that of the scores, if any."""
+    digests = [counts.digest() for counts in (sample.slices[None], *sample.runs.values())]
+    if reference is not None and sample.patterns:
+        digests.append(sample.patterns[None].digest())
+    if curves is not None:
+        digests.append(curves)
+    return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
+
+
+def _slice_columns(sample: Sample) -> tuple[str, ...]:
+    """Return the columns of slices; none where they are runs."""
+    return sample.roles.by if sample.roles.run is None else ()
+
+
+def _classifier_signature(
+    sample: Sample, plane: PlaneOptions, options: ClassifierOptions, statistics: str
+) -> str:
+    return provenance.build_signature(
+        "cmd pos cut miss weight by run ref margin odds totals ci measures",
+        {
+            "cmd": "phidelta",
+            "pos": sample.positive,
+            "cut": provenance.format_thresholds(sample.thresholds),
+            "miss": sample.roles.missing,
+            "weight": "yes" if sample.roles.weight else None,
+            "by": ",".join(_slice_columns(sample)),
+            "run": "file" if options.run_files else options.run,
+            "odds": ",".join(population.odds for population in plane.populations),
+            "ci": plane.signed,
+            "measures": ",".join(options.measure),
+        },
+        sample.roles,
+        plane,
+        options,
+        files=sample.files,
+        statistics=statistics,
+    )
+
+
+def _classifier_parameters(
+    sample: Sample, plane: PlaneOptions, options: ClassifierOptions
+) -> dict[str, Any]:
+    parameters = plane_parameters(plane)
+    if plane.confidence is not None:
+        methods = AS_COUNTED[options.totals]
+        parameters["interval_methods"] |= provenance.name_interval_methods(methods, plane.interval)
+    if plane.interval == "bootstrap":
+        parameters["interval_methods"] |= {
+            "phi, delta, measures ending in _u": "percentile bootstrap"
+        }
+    return provenance.build_parameters(
+        "mode positive negative level interval totals interval_methods targets isometrics "
+        "missing by run run_files reference margin measure",
+        {
+            "mode": "classifiers",
+            "positive": sample.positive,
+            "negative": list(sample.negative),
+            "by": list(_slice_columns(sample)),
+            **parameters,
+        },
+        sample.roles,
+        plane,
+        options,
+        weighed=sample.slices[None].fractional,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveTables:
+    """The tables of curves, and the digest of the scores they come from; None without curves."""
+
+    tables: Mapping[str, Rows]
+    digest: str | None
+
+
+NO_CURVES = CurveTables({}, None)
+
+
+def _evaluate_curves(
+    sample: Sample, point_limit: int | Literal["all"] | None, level: float | None
+) -> CurveTables:
+    """Return the curves of all models with scores, of every slice; UsageError if none has."""
+    predictions = sample.counted
+    if predictions is None or all(model.kind == "label" for model in predictions.models):
+        reason = (
+            "a table of counts has none" if predictions is None else "every model has labels only"
+        )
         hint = "omit --curve, or give a table of scores"
-        raise UsageError.new(f"--curve needs scores: {why}", "needs-scores", hint=hint)
+        raise UsageError.new(f"--curve needs scores: {reason}", "needs-scores", hint=hint)
     curves: list[Row] = []
     points: list[Row] = []
     digests: dict[str, str] = {}
-    for i, model in enumerate(counted.models):
+    for i, model in enumerate(predictions.models):
         if model.kind == "label":
             continue
-        scores = counted.scores(i)
-        digests[model.name] = scores[None].digest()
+        scores_by_slice = predictions.scores(i)
+        digests[model.name] = scores_by_slice[None].digest()
         for label in sample.slices:
-            one, curve = scores[label], None
-            if one.positives.sum() and one.negatives.sum():
-                curve = PhiDeltaCurve.from_scores(one)
-                points += point_rows(label, model.name, curve, options.points)
+            scores, curve = scores_by_slice[label], None
+            if scores.positives.sum() and scores.negatives.sum():
+                curve = PhiDeltaCurve.from_scores(scores)
+                points += point_rows(label, model.name, curve, point_limit)
             curves.append(curve_row(label, model.name, curve, level))
     # scores are held one model at a time, but rows are listed by slice
     place = {label: i for i, label in enumerate(sample.slices)}
     for rows in (curves, points):
         rows.sort(key=lambda row: place[row["slice"]])  # type: ignore[index]
-    digest = "".join(f"{name}{one}" for name, one in sorted(digests.items()))
-    return {"curves": curves, "curve": points}, digest
+    digest = "".join(f"{name}{scores_digest}" for name, scores_digest in sorted(digests.items()))
+    return CurveTables({"curves": curves, "curve": points}, digest)
 
 
 def _add_runs(
     tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
 ) -> tuple[tuple[Answer, ...], list[ResultNote]]:
     """Add the tables of runs; return their sentences and notes."""
-    models, runs = sample.slices[None].models, Runs.from_sample(sample)
-    each = PlaneCounts.from_slices(sample.runs, level)
-    rows, values = run_rows(each, sample.thresholds), run_values(each)
+    models = sample.slices[None].models
+    runs = Runs.from_sample(sample)
+    counts = PlaneCounts.from_slices(sample.runs, level)
+    rows = run_rows(counts, sample.thresholds)
+    values = run_values(counts)
     tables["runs"] = sorted(rows, key=lambda row: models.index(str(row["model"])))
     means = run_means(values, runs, level)
     tables["run_spread"] = spread_rows(values, means)
-    reference, compared = options.reference or ALL_PAIRS, list[Row]()
+    comparisons: list[Row] = []
     if level is not None:
-        within, inside = runs.reference(reference), list[Row]()
-        if within is not None and sample.counted is not None:
-            inside += slice_comparison_rows(sample.counted.slices, within, level, {}, COMPARED)
-        by_rows = row_differences(inside, slice_label((str(sample.roles.run),), ("",)))
-        compared += run_comparisons(
-            values, models, runs, reference, by_rows, level=level, seed=SEED
+        reference = options.reference or ALL_PAIRS
+        differences = _differences_by_run(sample, runs.reference(reference), level)
+        comparisons += run_comparisons(
+            values, models, runs, reference, differences, level=level, seed=SEED
         )
-    if compared:
-        tables["comparisons"] = compared
+    if comparisons:
+        tables["comparisons"] = comparisons
     notes = [*run_notes("delta", values, runs, sample.roles.cluster, level)]
-    return run_answer(means, tables["run_spread"], compared, runs, level), notes
+    return run_answer(means, tables["run_spread"], comparisons, runs, level), notes
 
 
-def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[ResultNote]:
-    counts, said = sample.slices[None], list[ResultNote]()
+def _differences_by_run(sample: Sample, reference: str | None, level: float) -> RowDifferences:
+    """Return differences from the reference on the rows of each run; none without a reference."""
+    rows: list[Row] = []
+    if reference is not None and sample.counted is not None:
+        rows += slice_comparison_rows(sample.counted.slices, reference, level, {}, COMPARED)
+    return row_differences(rows, slice_label((str(sample.roles.run),), ("",)))
+
+
+def _classifier_notes(sample: Sample, odds: str | None, *, curves: bool) -> list[ResultNote]:
+    """Return notes on classes without rows, on curves, and on how predictions were counted."""
+    counts = sample.slices[None]
+    notes: list[ResultNote] = []
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
             text = f"no row is {name}: φ, δ and all measures of both classes are undefined"
-            said.append(ResultNote("single-class", text))
-    if odds is None and not said:
+            notes.append(ResultNote("single-class", text))
+    if odds is None and not notes:
         text = "the models have different class totals: compare their φ and δ only"
-        said.append(ResultNote("different-totals", text))
-    if options.curve:
+        notes.append(ResultNote("different-totals", text))
+    if curves:
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
-        said.append(ResultNote("chosen-threshold", text))
-    counted = sample.counted
-    return (
-        said
-        if counted is None
-        else [
-            *said,
-            *provenance.counting_notes(counted),
-            *provenance.bucket_notes(counted, curves=options.curve),
-        ]
-    )
+        notes.append(ResultNote("chosen-threshold", text))
+    if sample.counted is not None:
+        notes += provenance.counting_notes(sample.counted)
+        notes += provenance.bucket_notes(sample.counted, curves=curves)
+    return notes

@@ -13,7 +13,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Estimate, Row, Rows
 from clfeval.inference.distributions import bisect
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.record import Population
+from clfeval.measures.record import Measure, Population
 from clfeval.methods.tune_jpt.leading_models import (
     MOST_PAIRED,
     PairwiseComparison,
@@ -33,6 +33,8 @@ _GRID = 2001  # odds at which signs are compared, evenly in the logarithm
 
 # a pair and its two models, the sign before, and grid points around a change of sign
 Turn = tuple[int, int, int, float, int, int]
+# a pair, its leaders below and above, and the odds of the crossing
+Crossing = tuple[int, int, int, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,48 +57,67 @@ class Crossings:
 class DifferenceSigns:
     """The signs of differences of q pairs over a grid of odds; the arrays are (q,).
 
-    ahead: grid points where the first is better less those where the second is. defined, differ: at
-    some point. turns: each change of sign.
+    balance: grid points where the first is better less those where the second is. defined, differ:
+    at some point. turns: each change of sign.
     """
 
-    ahead: Ints
+    balance: Ints
     defined: Bools
     differ: Bools
     turns: list[Turn]
+
+    @classmethod
+    def unmeasured(cls, size: int) -> DifferenceSigns:
+        """Return the signs of q pairs before any is entered."""
+        defined, differ = np.zeros((2, size), bool)
+        return cls(np.zeros(size, np.int64), defined, differ, [])
+
+    def without_turns(self, pairs: Ints) -> DifferenceSigns:
+        """Return the signs of some pairs, given by index."""
+        return DifferenceSigns(self.balance[pairs], self.defined[pairs], self.differ[pairs], [])
+
+    def add_pairs(self, pairs: Ints, first: Ints, second: Ints, signs: Floats) -> None:
+        """Enter the signs (m, g) of pairs (m,), by index, of the models first and second (m,)."""
+        is_better = signs > 0
+        is_worse = signs < 0
+        self.balance[pairs] = np.count_nonzero(is_better, axis=1)
+        self.balance[pairs] -= np.count_nonzero(is_worse, axis=1)
+        self.defined[pairs] = ~np.isnan(signs).all(axis=1)
+        leads = is_better.any(axis=1)
+        trails = is_worse.any(axis=1)
+        self.differ[pairs] = leads | trails
+        for i in np.flatnonzero(leads & trails).tolist():
+            points = np.flatnonzero(signs[i])
+            nonzero = signs[i, points]
+            turns = np.flatnonzero(nonzero[:-1] * nonzero[1:] < 0)  # never next to a NaN
+            models = (int(pairs[i]), int(first[i]), int(second[i]))
+            self.turns.extend(
+                (*models, nonzero[turn], points[turn], points[turn + 1]) for turn in turns
+            )
 
 
 def follow_difference_signs(
     contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
 ) -> DifferenceSigns:
     """Return the signs of differences of pairs (q,), by part, on a fine grid of `ratios` (g,)."""
-    many, k, size = len(first), contest.models_per_part, len(ratios)
-    ahead, (defined, differ) = np.zeros(many, np.int64), np.zeros((2, many), bool)
-    found = DifferenceSigns(ahead, defined, differ, [])
-    parts, at_once = max(1, _CELLS // (k * size)), max(1, _BLOCK // size)
-    for start in range(0, contest.parts, parts):
-        models = np.arange(start * k, min(start + parts, contest.parts) * k)
-        here = np.searchsorted(first, [models[0], models[-1] + 1])
-        if here[0] == here[1]:
+    k, size = contest.models_per_part, len(ratios)
+    signs_by_pair = DifferenceSigns.unmeasured(len(first))
+    parts_at_once = max(1, _CELLS // (k * size))
+    pairs_at_once = max(1, _BLOCK // size)
+    for part in range(0, contest.parts, parts_at_once):
+        models = np.arange(part * k, min(part + parts_at_once, contest.parts) * k)
+        start, end = np.searchsorted(first, [models[0], models[-1] + 1]).tolist()
+        if start == end:
             continue
         # (models, ratios)
-        each = contest.function(np.repeat(models, size), np.tile(ratios, len(models)))
-        values = each.reshape(len(models), size)
-        for low in range(here[0], here[1], at_once):
-            some = np.arange(low, min(low + at_once, here[1]))
-            i, j = first[some], second[some]
+        values = contest.function(np.repeat(models, size), np.tile(ratios, len(models)))
+        values = values.reshape(len(models), size)
+        for low in range(start, end, pairs_at_once):
+            pairs = np.arange(low, min(low + pairs_at_once, end))
+            i, j = first[pairs], second[pairs]
             signs = contest.signs(values[i - models[0]], values[j - models[0]])
-            more, less = signs > 0, signs < 0
-            ahead[some] = np.count_nonzero(more, axis=1) - np.count_nonzero(less, axis=1)
-            defined[some] = ~np.isnan(signs).all(axis=1)
-            once, also = more.any(axis=1), less.any(axis=1)
-            differ[some] = once | also
-            for one in np.flatnonzero(once & also).tolist():
-                told = np.flatnonzero(signs[one])
-                its = signs[one, told]
-                before = np.flatnonzero(its[:-1] * its[1:] < 0)  # never next to a NaN
-                who = (low + one, int(i[one]), int(j[one]))
-                found.turns.extend((*who, its[b], told[b], told[b + 1]) for b in before)
-    return found
+            signs_by_pair.add_pairs(pairs, i, j, signs)
+    return signs_by_pair
 
 
 def find_crossings(
@@ -108,39 +129,60 @@ def find_crossings(
     TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared at a fine grid of `ratios`
     (g,), and each change of sign is halved down.
     """
-    found: list[tuple[int, int, int, float]] = []
-    # the cost of a false positive in true positives, for (functions of) linear measures
-    measure, weight = contest.measure, None
-    if measure.interval == "derived" and measure.base is not None:
-        measure = CATALOG[measure.base]
-    if measure.interval == "linear" and not contest.measure.invariant:
-        a, b, _ = measure.terms(0.5, 0.5)
-        weight = float(-b / a)
-    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    crossings: list[Crossing] = []
+    weight = _false_positive_weight(contest.measure)
     if weight is not None:
-        for at, (i, j, d_tp, d_fp) in enumerate(_rate_differences(contest, pairs)):
-            if d_tp and ratios[0] < weight * d_fp / d_tp < ratios[-1]:
-                # with more positives the model of higher sensitivity leads
-                found.append((at, *((j, i) if d_tp > 0 else (i, j)), weight * d_fp / d_tp))
-    rest = np.setdiff1d(np.arange(len(pairs)), [one[0] for one in found])
-    seen = follow_difference_signs(contest, ratios, first[rest], second[rest])
-    if weight is None and not contest.measure.invariant and seen.turns:
-        apart = _rate_differences(contest, [turn[1:3] for turn in seen.turns])
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        crossings = _linear_crossings(contest, ratios, pairs, weight)
+    uncrossed = np.setdiff1d(np.arange(len(first)), [crossing[0] for crossing in crossings])
+    signs = follow_difference_signs(contest, ratios, first[uncrossed], second[uncrossed])
+    if weight is None and not contest.measure.invariant and signs.turns:
+        differences = _rate_differences(contest, [turn[1:3] for turn in signs.turns])
         turns = [
-            turn for turn, (*_, d_tp, d_fp) in zip(seen.turns, apart, strict=True) if d_tp or d_fp
+            turn
+            for turn, (*_, d_tp, d_fp) in zip(signs.turns, differences, strict=True)
+            if d_tp or d_fp
         ]
-        found = _halved_down(contest, ratios, turns)
-        rest = np.setdiff1d(rest, [one[0] for one in found])
-        seen = DifferenceSigns(seen.ahead[rest], seen.defined[rest], seen.differ[rest], [])
-    columns = list(zip(*found, strict=True)) or [()] * 4
+        crossings = _halved_down(contest, ratios, turns)
+        uncrossed = np.setdiff1d(uncrossed, [crossing[0] for crossing in crossings])
+        signs = signs.without_turns(uncrossed)
+    columns = list(zip(*crossings, strict=True)) or [()] * 4
     pair, below, above = (np.array(column, np.int64) for column in columns[:3])
-    nowhere = np.full((2, len(found)), np.nan)
-    return Crossings(pair, below, above, np.array(columns[3], float), *nowhere), rest, seen
+    unlimited = np.full((2, len(crossings)), np.nan)
+    odds = np.array(columns[3], float)
+    return Crossings(pair, below, above, odds, *unlimited), uncrossed, signs
+
+
+def _false_positive_weight(measure: Measure) -> float | None:
+    """Return the cost of a false positive in true positives; None unless linear in the rates.
+
+    Also of functions of linear measures.
+    """
+    linear = measure
+    if measure.interval == "derived" and measure.base is not None:
+        linear = CATALOG[measure.base]
+    if linear.interval != "linear" or measure.invariant:
+        return None
+    a, b, _ = linear.terms(0.5, 0.5)
+    return float(-b / a)
+
+
+def _linear_crossings(
+    contest: PairwiseComparison, ratios: Floats, pairs: Iterable[tuple[int, int]], weight: float
+) -> list[Crossing]:
+    """Return the crossings within the ratios of a measure with a cost of false positives."""
+    crossings: list[Crossing] = []
+    for pair, (i, j, d_tp, d_fp) in enumerate(_rate_differences(contest, pairs)):
+        if d_tp and ratios[0] < weight * d_fp / d_tp < ratios[-1]:
+            # with more positives the model of higher sensitivity leads
+            below, above = (j, i) if d_tp > 0 else (i, j)
+            crossings.append((pair, below, above, weight * d_fp / d_tp))
+    return crossings
 
 
 def _halved_down(
     contest: PairwiseComparison, ratios: Floats, turns: Sequence[Turn]
-) -> list[tuple[int, int, int, float]]:
+) -> list[Crossing]:
     """Return the pair, its leaders below and above, and odds of each crossing, by bisection."""
     if not turns:
         return []
@@ -284,7 +326,7 @@ def _no_crossing_cells(
 ) -> Iterator[dict[str, Any]]:
     """Yield the reason for no crossing, the leader, and whether its lead is significant."""
     low, high = (Population.from_ratio(end).rough for end in ends)
-    ahead = np.where(seen.ahead > 0, first, second)
+    ahead = np.where(seen.balance > 0, first, second)
     pairs = np.concatenate([ahead, first + second - ahead])
     some, place = np.unique(pairs, return_inverse=True)
     one, other = place.reshape(2, -1)

@@ -19,7 +19,7 @@ from clfeval.inference.distributions import simultaneous_level
 from clfeval.inference.influence_and_clusters import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure, Population
-from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column
+from clfeval.methods.estimates import Cells, Estimates, concatenate_counts, estimate_column
 from clfeval.methods.measurement.label_measures import class_sizes, effective_class_sizes
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import slice_populations
@@ -37,8 +37,8 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
     F', F the sum of influence values of a cluster.
     """
     if patterns:
-        parts = [_of_patterns(one) for one in patterns]
-        covariance, differ, sizes, weight, drawn = map(np.array, zip(*parts, strict=True))
+        parts = [_part_covariance(part) for part in patterns]
+        covariance, differ, sizes, weight, rows = map(np.array, zip(*parts, strict=True))
         k = len(counts.models) // len(parts)
         return RateCovariance(
             counts,
@@ -46,7 +46,7 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
             np.concatenate([*differ], axis=1),
             np.repeat(sizes.T, k, axis=1),
             np.repeat(weight, k),
-            np.repeat(drawn, k),
+            np.repeat(rows, k),
         )
     sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
     rates = divide(np.stack([counts.tp, counts.fp]), sizes)
@@ -56,26 +56,38 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
     )
 
 
-def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
+def _part_covariance(patterns: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
     """Return covariance, differ, sizes, weight and parts of `RateCovariance` of a part."""
-    k, owned = len(one.models), one.clusters
-    differ, blocks, influence = np.zeros((2, k, k), bool), [], []
-    for side, mine in enumerate((one.truth, ~one.truth)):
-        votes = one.votes[mine].T.astype(np.float64)
-        both = (votes * one.n[mine]) @ votes.T
-        size, called = float(one.n[mine].sum()), np.diag(both)
-        differ[side] = called[:, None] + called - 2 * both > 0
-        blocks.append(divide(both - divide(np.outer(called, called), size), size**2))
-        influence.append(divide((one.votes.T - divide(called, size)[:, None]) * mine, size))
-    parts = float(one.n.sum()) if owned is None else owned.size
+    n, owned = patterns.n, patterns.clusters
+    classes = [_class_covariance(patterns, rows) for rows in (patterns.truth, ~patterns.truth)]
+    covariances, differ, influence = zip(*classes, strict=True)
     if owned is None:
-        nothing = np.zeros((k, k))
-        products = np.block([[blocks[0], nothing], [nothing, blocks[1]]])
+        units = float(n.sum())
+        independent = np.zeros_like(covariances[0])
+        products = np.block([[covariances[0], independent], [independent, covariances[1]]])
     else:
+        units = owned.size
         products = owned.products(np.concatenate(influence))
-    weight = float(one.n.sum() / class_sizes(one, 2).sum())
-    sizes = effective_class_sizes(one, 2)[::-1]  # of negatives first
-    return mean_covariance(products, 1.0, parts), differ, sizes, weight, parts
+    weight = float(n.sum() / class_sizes(patterns, 2).sum())
+    sizes = effective_class_sizes(patterns, 2)[::-1]  # of negatives first
+    return mean_covariance(products, 1.0, units), np.array(differ), sizes, weight, units
+
+
+def _class_covariance(patterns: PatternCounts, rows: Bools) -> tuple[Floats, Bools, Floats]:
+    """Return the covariance of the rates of k models in a class of independent rows, (k, k).
+
+    Also which models differ in some row of it, (k, k), and the influence values, (k, p).
+    """
+    n = patterns.n[rows]
+    votes = patterns.votes[rows].T.astype(np.float64)
+    joint_positives = (votes * n) @ votes.T
+    positives = np.diag(joint_positives)
+    size = float(n.sum())
+    differ = positives[:, None] + positives - 2 * joint_positives > 0
+    expected = divide(np.outer(positives, positives), size)
+    covariance = divide(joint_positives - expected, size**2)
+    residuals = (patterns.votes.T - divide(positives, size)[:, None]) * rows
+    return covariance, differ, divide(residuals, size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,58 +202,165 @@ def winner_rows(
     """
     if not places:
         return
-    k, names, measure = contest.models_per_part, contest.counts.models, contest.measure
-    margin = options.least_difference
-    ratios = np.array([population.ratio for *_, population in places])
-    start, at = np.array([part for part, *_ in places]) * k, np.arange(len(places))
-    every, odds = (start[:, None] + np.arange(k)).ravel(), np.repeat(ratios, k)
-    values = contest.function(every, odds).reshape(len(places), k)
-    leaders = np.where(np.isnan(values), -np.inf, contest.sign * values).argmax(axis=1)
-    p, ends = np.full(values.shape, np.nan), np.full((3, *values.shape), np.nan)
-    levels = np.ones(len(places))
-    if contest.rates is not None:
-        known = contest.rates.measures_at_odds(measure, every, odds)
-        first = np.repeat(at * k + leaders, k)
-        p = known.p_values(first, np.arange(len(every))).reshape(values.shape)
-        levels = _interval_levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
-        for i in range(len(places)) if margin is not None else ():
-            here = slice(i * k, (i + 1) * k)
-            ends[:, i] = known.intervals(first[here], np.arange(len(every))[here], level=levels[i])
-    tied = ~(p < 1 - levels[:, None])
-    if contest.sign < 0:
-        ends = -ends[[0, 2, 1]]
-    cells = Cells.picked(contest.counts, start + leaders, ratios)
-    best = estimate_column(values[at, leaders], None, cells, measure.undefined_at_odds)
-    columns = (x.tolist() for x in (start, leaders, np.isnan(values), tied, *ends))
-    for (part, kind, population), value, begin, leader, unknown, ties, *leads in zip(
-        places, best, *columns, strict=True
-    ):
-        its = names[begin : begin + k]
-        others = [j for j in range(k) if j != leader and not unknown[j]]
-        undecided = [its[j] for j in others if ties[j]]
-        defined = not unknown[leader]
-        called = defined and not undecided and bool(others) and contest.level is not None
+    margin, is_tested = options.least_difference, contest.level is not None
+    leaders = _leading_models(contest, places, options)
+    for (part, kind, population), leader in zip(places, leaders, strict=True):
         row: dict[str, Any] = {
             "slice": labels[part],
-            "measure": measure.id,
+            "measure": contest.measure.id,
             "population": kind,
             "prevalence": population.prevalence,
             "odds": population.odds,
             "ratio": population.ratio,
-            "leader": its[leader] if defined else None,
-            "value": value,
-            "winner": its[leader] if called else None,
-            "tied": undecided if defined else [],
+            **leader.cells(is_tested=is_tested),
         }
         if margin is not None:
-            by = {its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined}
-            row |= _margin_cells(by, margin)
+            row |= _margin_cells(leader.lead_estimates(), margin)
         yield row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeadingModel:
+    """The best of k models at a class ratio, compared with the other models.
+
+    place: of the best model; value: of its measure. undefined: models without a value; tied: models
+    not significantly worse. leads: the lead over each model, with lower and upper limit, (3, k).
+    """
+
+    models: Sequence[str]
+    place: int
+    value: Estimate
+    undefined: Sequence[bool]
+    tied: Sequence[bool]
+    leads: Sequence[Sequence[float]]
+
+    @property
+    def defined(self) -> bool:
+        """True if the measure of some model is defined."""
+        return not self.undefined[self.place]
+
+    @property
+    def rivals(self) -> list[int]:
+        """The places of the other models that have a value."""
+        places = range(len(self.models))
+        return [j for j in places if j != self.place and not self.undefined[j]]
+
+    def cells(self, *, is_tested: bool) -> dict[str, Any]:
+        """Return the columns `leader`, `value`, `winner` and `tied`; is_tested: with a level."""
+        name, rivals = self.models[self.place], self.rivals
+        tied = [self.models[j] for j in rivals if self.tied[j]]
+        wins = self.defined and not tied and bool(rivals) and is_tested
+        return {
+            "leader": name if self.defined else None,
+            "value": self.value,
+            "winner": name if wins else None,
+            "tied": tied if self.defined else [],
+        }
+
+    def lead_estimates(self) -> dict[str, Estimate]:
+        """Return the lead over each other model; none where the measure is undefined."""
+        values, lower, upper = self.leads
+        rivals = self.rivals if self.defined else []
+        return {self.models[j]: estimate_or_none(values[j], lower[j], upper[j]) for j in rivals}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelsAtRatios:
+    """The k models of a part at each of g class ratios, and the best of them.
+
+    ratios, starts (g,): the class ratio, and which of all models is the first of the part; values
+    (g, k), NaN where undefined; best (g,): the place of the best model in its part.
+    """
+
+    ratios: Floats
+    starts: Ints
+    values: Floats
+    best: Ints
+
+    @property
+    def models(self) -> Ints:
+        """The models of each ratio among all, (g k,)."""
+        return _models_of_parts(self.starts, self.values.shape[1])
+
+    @classmethod
+    def from_places(
+        cls, contest: PairwiseComparison, places: Sequence[tuple[int, str, Population]]
+    ) -> ModelsAtRatios:
+        """Compute the measure of all models at the place of each row; of equal ones the first."""
+        k = contest.models_per_part
+        ratios = np.array([population.ratio for *_, population in places])
+        starts = np.array([part for part, *_ in places]) * k
+        values = contest.function(_models_of_parts(starts, k), np.repeat(ratios, k))
+        values = values.reshape(len(places), k)
+        best = np.where(np.isnan(values), -np.inf, contest.sign * values).argmax(axis=1)
+        return cls(ratios, starts, values, best)
+
+    def best_estimates(self, contest: PairwiseComparison) -> Estimates:
+        """Return the values of the best models."""
+        cells = Cells.picked(contest.counts, self.starts + self.best, self.ratios)
+        values = self.values[np.arange(len(self.best)), self.best]
+        return estimate_column(values, None, cells, contest.measure.undefined_at_odds)
+
+
+def _models_of_parts(starts: Ints, k: int) -> Ints:
+    """Return the k models from each start, (g k,)."""
+    return (starts[:, None] + np.arange(k)).ravel()
+
+
+def _leading_models(
+    contest: PairwiseComparison, places: Sequence[tuple[int, str, Population]], options: TuneOptions
+) -> Iterator[LeadingModel]:
+    """Yield the best model of each place; of equal values the first."""
+    k, names = contest.models_per_part, contest.counts.models
+    at_ratios = ModelsAtRatios.from_places(contest, places)
+    tests = _test_leaders(contest, at_ratios, options, swept=places[0][1] == "sweep")
+    undefined = np.isnan(at_ratios.values)
+    columns = (at_ratios.starts, at_ratios.best, undefined, tests.tied, tests.leads)
+    for estimate, start, *leader in zip(
+        at_ratios.best_estimates(contest), *(column.tolist() for column in columns), strict=True
+    ):
+        place, is_undefined, tied, leads = leader
+        yield LeadingModel(names[start : start + k], place, estimate, is_undefined, tied, leads)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaderTests:
+    """Tests of the best of k models at each of g class ratios against every model.
+
+    tied (g, k): not significantly worse. leads (g, 3, k): the lead, lower and upper limit, NaN
+    without a margin.
+    """
+
+    tied: Bools
+    leads: Floats
+
+
+def _test_leaders(
+    contest: PairwiseComparison, at_ratios: ModelsAtRatios, options: TuneOptions, *, swept: bool
+) -> LeaderTests:
+    """Test the best model at each class ratio against all models of its part."""
+    g, k = at_ratios.values.shape
+    leads = np.full((g, 3, k), np.nan)
+    if contest.rates is None:
+        return LeaderTests(np.ones((g, k), bool), leads)
+    odds = np.repeat(at_ratios.ratios, k)
+    estimates = contest.rates.measures_at_odds(contest.measure, at_ratios.models, odds)
+    first = np.repeat(np.arange(g) * k + at_ratios.best, k)
+    second = np.arange(g * k)
+    p = estimates.p_values(first, second).reshape(g, k)
+    levels = _interval_levels(contest, estimates, p, options, everywhere=swept)
+    if options.least_difference is not None:
+        for i in range(g):
+            rows = slice(i * k, (i + 1) * k)
+            leads[i] = estimates.intervals(first[rows], second[rows], level=levels[i])
+    if contest.sign < 0:
+        leads = -leads[:, [0, 2, 1]]
+    return LeaderTests(~(p < 1 - levels[:, None]), leads)
 
 
 def _interval_levels(
     contest: PairwiseComparison,
-    known: RateEstimates,
+    estimates: RateEstimates,
     p: Floats,
     options: TuneOptions,
     *,
@@ -249,35 +368,37 @@ def _interval_levels(
 ) -> Floats:
     """Return the level of intervals for all pairs of each row, (g,): joint or `together`."""
     g, k = p.shape
-    alone = contest.level or 0.0
+    level = contest.level or 0.0
     levels = np.full(g, contest.simultaneous(k * (k - 1) // 2, everywhere=everywhere).level)
     if everywhere or k > MOST_PAIRED:
         return levels
     # the joint maximum lies between Bonferroni's rule and each pair by itself
-    matters = ((p < 1 - alone) & (p >= 1 - levels[:, None])).any(axis=1)
+    matters = ((p < 1 - level) & (p >= 1 - levels[:, None])).any(axis=1)
     for i in np.flatnonzero(matters | (options.least_difference is not None)).tolist():
-        one = known.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
-        pairs = family_pairs(None, one.models)
-        family = adjusted_family(one, pairs, level=alone, seed=options.seed)
+        paired = estimates.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
+        pairs = family_pairs(None, paired.models)
+        family = adjusted_family(paired, pairs, level=level, seed=options.seed)
         levels[i] = levels[i] if family is None else family.each_level
     return levels
 
 
 def _margin_cells(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
     """Return the cells that compare the leader with the other models by the margin."""
-    none, kinds, lows = Estimate(None), dict[str, str | None](), list[float]()
-    for name, one in leads.items():
-        if one.low is not None:
-            change = Change(none, none, one, float(one.low <= 0))
-            kinds[name] = change.verdict("", 0.5, margin=margin, best="max")
-            lows.append(one.low)
-    found, together = {*kinds.values()}, None
-    if kinds and len(kinds) == len(leads):
-        mixed = UNDECIDED if UNDECIDED in found else NOT_WORSE
-        together = found.pop() if len(found) == 1 else mixed
+    none = Estimate(None)
+    verdicts: dict[str, str | None] = {}
+    limits: list[float] = []
+    for name, lead in leads.items():
+        if lead.low is not None:
+            change = Change(none, none, lead, float(lead.low <= 0))
+            verdicts[name] = change.verdict("", 0.5, margin=margin, best="max")
+            limits.append(lead.low)
+    distinct, verdict = {*verdicts.values()}, None
+    if verdicts and len(verdicts) == len(leads):
+        mixed = UNDECIDED if UNDECIDED in distinct else NOT_WORSE
+        verdict = distinct.pop() if len(distinct) == 1 else mixed
     return {
-        "verdict": together,
-        "least_lead": min(lows, default=None),
-        "equivalent": [name for name, one in kinds.items() if one == EQUIVALENT],
-        "possibly_better": [name for name, one in kinds.items() if one == UNDECIDED],
+        "verdict": verdict,
+        "least_lead": min(limits, default=None),
+        "equivalent": [name for name, kind in verdicts.items() if kind == EQUIVALENT],
+        "possibly_better": [name for name, kind in verdicts.items() if kind == UNDECIDED],
     }

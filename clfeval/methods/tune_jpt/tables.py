@@ -126,39 +126,59 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
     posteriors Beta(k + 1/2, n - k + 1/2) (Jeffreys). Undefined where the measure of the rows is.
     Mean, median and percentiles are of defined draws, None if infinite or undefined.
     """
-    options, counts = tuner.options, tuner.counts
+    options = tuner.options
     rows: list[Row] = []
-    known = options.formulas
-    for i, model in enumerate(counts.models):
+    for i, model in enumerate(tuner.counts.models):
         rng = random_stream(options.seed, f"prior\0{model}")
-        ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
-        one = Cells.picked(counts, [i], np.ones(1))
-        tp, fp = one.rates
-        if tuner.level is not None and bool(one.positives[0] and one.negatives[0]):
-            rho, alone = 0.0, one
-            if one.sums is not None:  # each rate by itself, then together
-                by = rate_divisors(one.sums, one.totals, np.zeros((2, 1)), level=options.level)
-                rho, alone = rate_correlation(one.sums, one.totals).item(), one.divided(by)
-            tp, fp = (
-                rng.beta(k[0] + 0.5, n[0] - k[0] + 0.5, len(ratio))
-                for k, n in ((alone.tp, alone.positives), (alone.fp, alone.negatives))
-            )
-            tp, fp = correlate_draws(tp, fp, rho, rng)
-        drawn = Confusion.from_rates(tp, fp, ratio)
+        ratios = beta_odds(*prior, draws=DRAWS, rng=rng)
+        cells = Cells.picked(tuner.counts, [i], np.ones(1))
+        tp, fp = cells.rates
+        if tuner.level is not None and bool(cells.positives[0] and cells.negatives[0]):
+            tp, fp = _posterior_rates(cells, options.level, len(ratios), rng)
+        tables = Confusion.from_rates(tp, fp, ratios)
         for name in options.measures:
-            undefined = np.isnan(known[name](one.tuned)[0])
-            values = np.full(len(ratio), np.nan) if undefined else known[name](drawn)
-            low, high, failed = (x.item() for x in percentile_limits(values, level=options.level))
-            defined = values[~np.isnan(values)]
-            middle = mean = np.nan
-            if defined.size:
-                with np.errstate(invalid="ignore", over="ignore"):  # undefined for inf - inf
-                    middle, mean = float(np.median(defined)), float(defined.mean())
-            found = {"mean": mean, "median": middle, "low": low, "high": high}
-            shown = {key: x if np.isfinite(x) else None for key, x in found.items()}
-            who = {"slice": tuner.labels[i], "model": model, "measure": name}
-            rows.append({**who, **shown, "failed": failed})
+            formula = options.formulas[name]
+            undefined = np.isnan(formula(cells.tuned)[0])
+            values = np.full(len(ratios), np.nan) if undefined else formula(tables)
+            rows.append(
+                {
+                    "slice": tuner.labels[i],
+                    "model": model,
+                    "measure": name,
+                    **_distribution_cells(values, options.level),
+                }
+            )
     return rows
+
+
+def _posterior_rates(
+    cells: Cells, level: float, draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return draws of both rates of a model from their posteriors, correlated with clusters."""
+    correlation, effective = 0.0, cells
+    if cells.sums is not None:  # each rate by itself, then together
+        divisors = rate_divisors(cells.sums, cells.totals, np.zeros((2, 1)), level=level)
+        correlation = rate_correlation(cells.sums, cells.totals).item()
+        effective = cells.divided(divisors)
+    tp, fp = (
+        rng.beta(k[0] + 0.5, n[0] - k[0] + 0.5, draws)
+        for k, n in ((effective.tp, effective.positives), (effective.fp, effective.negatives))
+    )
+    return correlate_draws(tp, fp, correlation, rng)
+
+
+def _distribution_cells(values: Floats, level: float) -> dict[str, Any]:
+    """Return mean, median and percentiles of defined draws, and the number of others."""
+    low, high, failed = (limit.item() for limit in percentile_limits(values, level=level))
+    defined = values[~np.isnan(values)]
+    median = mean = np.nan
+    if defined.size:
+        with np.errstate(invalid="ignore", over="ignore"):  # undefined for inf - inf
+            median = float(np.median(defined))
+            mean = float(defined.mean())
+    numbers = {"mean": mean, "median": median, "low": low, "high": high}
+    finite = {name: x if np.isfinite(x) else None for name, x in numbers.items()}
+    return {**finite, "failed": failed}
 
 
 def _extreme_odds(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:
@@ -307,46 +327,71 @@ def _best_thresholds(
 
 
 def threshold_rows(
-    found: Sequence[BestThresholds], given: Sample, options: TuneOptions
+    models: Sequence[BestThresholds], sample: Sample, options: TuneOptions
 ) -> list[Row]:
     """Return the rows of table `thresholds`: per slice and model, measure and population.
 
-    value: on the rows that chose the threshold; honest: expected on new data.
+    value: on the rows that chose the threshold; corrected: expected on new data.
     """
-    if not found:
+    if not models:
         return []
-    honest, rows = _corrected_estimates(found, given, options), list[Row]()
-    for one in found:
-        (cut, table), points, here = one.kept, one.chosen.points, float_confusion(one.chosen.here)
-        columns = (x.tolist() for x in (points.thresholds, points.tp, points.fp))
-        where, g = list(zip(*columns, strict=True)), len(one.places)
-        for i, (rule, at) in enumerate(zip(one.rules, one.chosen.at.tolist(), strict=True)):
-            (kind, there), name, judged = one.places[i % g], rule.name, next(honest)
-            if name not in options.threshold_measures:  # that of the best usable threshold alone
-                continue
-            mine = Confusion(here.tp[i], here.fp[i], here.fn[i], here.tn[i])
-            value = float(measure_value(rule.best, mine)) if at >= 0 else np.nan
-            (_, tp, fp), (_, p, n) = where[at], where[-1]
-            why = CATALOG[name].undefined_at_odds
-            best = make_estimate(value, undefined=why, table=Confusion(tp, fp, p - tp, n - fp))
-            before = float(measure_value(rule.best, table).ravel()[0])
-            rows.append(
-                {
-                    "slice": one.label,
-                    "model": one.model,
-                    "measure": name,
-                    "population": kind,
-                    "prevalence": there.prevalence,
-                    "odds": there.odds,
-                    "ratio": there.ratio,
-                    **_threshold_cells(where, at),
-                    "value": best,
-                    "fixed_threshold": cut,
-                    "fixed_value": make_estimate(before, undefined=why, table=table),
-                    "corrected": judged if at >= 0 else best,
-                }
-            )
+    corrected = _corrected_estimates(models, sample, options)
+    rows: list[Row] = []
+    for thresholds in models:
+        estimates = [next(corrected) for _ in thresholds.rules]
+        rows += _rule_rows(thresholds, estimates, options.threshold_measures)
     return rows
+
+
+def _rule_rows(
+    thresholds: BestThresholds, corrected: Sequence[Estimate], measures: Sequence[str]
+) -> Iterator[Row]:
+    """Yield the rows of the rules of one model that choose by one of the measures."""
+    points, places = thresholds.chosen.points, thresholds.places
+    columns = (numbers.tolist() for numbers in (points.thresholds, points.tp, points.fp))
+    curve = list(zip(*columns, strict=True))
+    tables = float_confusion(thresholds.chosen.here)
+    for i, rule in enumerate(thresholds.rules):
+        if rule.name not in measures:  # that of the best usable threshold alone
+            continue
+        kind, population = places[i % len(places)]
+        place = int(thresholds.chosen.at[i])
+        table = Confusion(tables.tp[i], tables.fp[i], tables.fn[i], tables.tn[i])
+        best = _best_estimate(rule, table, curve, place)
+        yield {
+            "slice": thresholds.label,
+            "model": thresholds.model,
+            "measure": rule.name,
+            "population": kind,
+            "prevalence": population.prevalence,
+            "odds": population.odds,
+            "ratio": population.ratio,
+            **_threshold_cells(curve, place),
+            "value": best,
+            **_fixed_threshold_cells(rule, *thresholds.kept),
+            "corrected": corrected[i] if place >= 0 else best,
+        }
+
+
+def _best_estimate(
+    rule: ThresholdRule, table: Confusion, curve: Sequence[tuple[float, float, float]], place: int
+) -> Estimate:
+    """Return the measure of a rule at its threshold; place: in the curve, below 0 for none."""
+    value = float(measure_value(rule.best, table)) if place >= 0 else np.nan
+    _, tp, fp = curve[place]
+    _, p, n = curve[-1]
+    reasons = CATALOG[rule.name].undefined_at_odds
+    return make_estimate(value, undefined=reasons, table=Confusion(tp, fp, p - tp, n - fp))
+
+
+def _fixed_threshold_cells(
+    rule: ThresholdRule, threshold: float | None, table: Confusion
+) -> dict[str, Any]:
+    """Return the cells of the threshold in use, with the measure of a rule there."""
+    value = float(measure_value(rule.best, table).ravel()[0])
+    reasons = CATALOG[rule.name].undefined_at_odds
+    estimate = make_estimate(value, undefined=reasons, table=table)
+    return {"fixed_threshold": threshold, "fixed_value": estimate}
 
 
 def _corrected_estimates(

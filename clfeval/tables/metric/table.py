@@ -39,6 +39,7 @@ from clfeval.tables.metric.grid import (
     Grid,
     MetricLayout,
     Sheet,
+    Status,
     ValuePlaces,
     name_problems,
     no_metrics_error,
@@ -195,7 +196,7 @@ class MetricTable:
 
 def read_metrics(
     table: object,
-    said: Input,
+    reading_options: Input,
     *,
     wanted: Sequence[str] = (),
     transpose: bool = False,
@@ -209,43 +210,21 @@ def read_metrics(
     A missing value is an error, or excludes its model. `check` runs on models and metrics before
     values. unfit: metrics of a result excluded by default. Raises UsageError and DataError.
     """
-    if said.layout not in (None, "wide", "long"):
-        what = f"--layout {said.layout} is for predictions"
-        raise bad_option(what, "for a metric table use --layout wide or --layout long")
-    grid, left_out = without_columns(read_grid(table, said), said.ignore)
-    refuse_ignored_columns(left_out, {"--id": [said.id], "--metric": wanted, "--model": said.model})
-    try:
-        sheet = build_sheet(grid, said, wanted, transpose=transpose)
-    except DataError as error:
-        raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
-    sheet, also = without_metrics(grid, sheet, said.ignore, left_out)
+    grid, ignored_columns = _read_used_columns(table, reading_options, wanted)
+    sheet = _build_sheet(grid, reading_options, wanted, transpose=transpose)
+    sheet, ignored_metrics = without_metrics(grid, sheet, reading_options.ignore, ignored_columns)
     check(grid.name, sheet)
-    gone = [m for m in sheet.metrics if sheet.layout == "result" and not wanted and unfit(m)]
-    sheet = _chosen_part(grid, sheet, gone, said.model)
-    values, status = grid.gathered(sheet.places, sheet.reasons)
-    shares = percent_metrics(status)
-    status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
-    models = len(sheet.models)
-    if said.missing == "drop":
-        lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
-        lacking |= np.array([name is None for name in sheet.models])
-        if lacking.all():
-            why = "--missing drop left out every model, as all have missing values"
-            raise no_rows_error(grid, why)
-        left = np.flatnonzero(~lacking)
-        sheet, values, status = select_models(sheet, left), values[left], status[left]
+    is_default = sheet.layout == "result" and not wanted
+    unfit_metrics = [name for name in sheet.metrics if is_default and unfit(name)]
+    sheet = _select_part(grid, sheet, unfit_metrics, reading_options.model)
+    drop = reading_options.missing == "drop"
+    complete = _gather_values(grid, sheet, drop=drop)
+    dropped = len(sheet.models) - len(complete.sheet.models)
+    sheet = complete.sheet
     check_names(grid, sheet)
-    check_values(grid, sheet, status, chosen=bool(wanted), drop=said.missing == "drop")
-    sds = by_split = None
-    if max(sheet.sds, default=-1) >= 0:
-        sds = grid.gathered(sheet.same_records(sheet.sds), {})[0]
-    notes = list(sheet.notes)
-    if sheet.splits:
-        found = [grid.gathered(sheet.same_records(one), {})[0] for one in sheet.splits.values()]
-        by_split = np.array(found)
-        if not np.isfinite(by_split).all():
-            by_split = None
-            notes.append("splits left out, as values are missing")
+    check_values(grid, sheet, complete.status, chosen=bool(wanted), drop=drop)
+    splits = _gather_splits(grid, sheet)
+    has_sds = max(sheet.sds, default=-1) >= 0
     return MetricTable(
         name=grid.name,
         display=grid.display,
@@ -253,35 +232,100 @@ def read_metrics(
         layout=sheet.layout,
         models=tuple(map(str, sheet.models)),
         metrics=tuple(sheet.metrics),
-        values=values,
-        splits=() if by_split is None else tuple(sheet.splits),
-        by_split=by_split,
-        sds=sds,
-        dropped=models - len(sheet.models),
+        values=complete.values,
+        splits=() if splits is None else tuple(sheet.splits),
+        by_split=splits,
+        sds=grid.gathered(sheet.same_records(sheet.sds), {})[0] if has_sds else None,
+        dropped=dropped,
         ignored=tuple(sheet.ignored),
         named_by=_named_by(grid, sheet),
-        notes=tuple(notes),
+        notes=(*sheet.notes, *_split_notes(sheet, splits)),
         places=sheet.places,
         records=grid.rows,
         columns=grid.columns,
-        left_out=(*left_out, *also),
-        unfit=tuple(gone),
+        left_out=(*ignored_columns, *ignored_metrics),
+        unfit=tuple(unfit_metrics),
         roles=sheet.roles,
-        percent=tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist()),
+        percent=complete.percent,
     )
 
 
-def _chosen_part(grid: Grid, sheet: Sheet, gone: Sequence[str], patterns: Sequence[str]) -> Sheet:
+def _read_used_columns(
+    table: object, reading_options: Input, metrics: Sequence[str]
+) -> tuple[Grid, list[str]]:
+    """Return the grid without ignored columns, and the names of these."""
+    if reading_options.layout not in (None, "wide", "long"):
+        message = f"--layout {reading_options.layout} is for predictions"
+        raise bad_option(message, "for a metric table use --layout wide or --layout long")
+    grid, ignored = without_columns(read_grid(table, reading_options), reading_options.ignore)
+    required = {"--id": [reading_options.id], "--metric": metrics, "--model": reading_options.model}
+    refuse_ignored_columns(ignored, required)
+    return grid, ignored
+
+
+def _build_sheet(
+    grid: Grid, reading_options: Input, metrics: Sequence[str], *, transpose: bool
+) -> Sheet:
+    """Return models and metrics; an error names the delimiter if another one is likely."""
+    try:
+        return build_sheet(grid, reading_options, metrics, transpose=transpose)
+    except DataError as error:
+        raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SheetValues:
+    """A sheet with its values and their status, (k, n); percent: metrics with percent signs."""
+
+    sheet: Sheet
+    values: Floats
+    status: Status
+    percent: tuple[str, ...]
+
+
+def _gather_values(grid: Grid, sheet: Sheet, *, drop: bool) -> SheetValues:
+    """Return the values of a sheet; drop: without models that lack a name or a value."""
+    values, status = grid.gathered(sheet.places, sheet.reasons)
+    shares = percent_metrics(status)
+    status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
+    percent = tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist())
+    if not drop:
+        return SheetValues(sheet, values, status, percent)
+    incomplete = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
+    incomplete |= np.array([name is None for name in sheet.models])
+    if incomplete.all():
+        message = "--missing drop left out every model, as all have missing values"
+        raise no_rows_error(grid, message)
+    models = np.flatnonzero(~incomplete)
+    return SheetValues(select_models(sheet, models), values[models], status[models], percent)
+
+
+def _gather_splits(grid: Grid, sheet: Sheet) -> Floats | None:
+    """Return the values of cross-validation splits, (s, k, n); None if some are missing."""
+    if not sheet.splits:
+        return None
+    splits = np.array(
+        [grid.gathered(sheet.same_records(columns), {})[0] for columns in sheet.splits.values()]
+    )
+    return splits if np.isfinite(splits).all() else None
+
+
+def _split_notes(sheet: Sheet, splits: Floats | None) -> list[str]:
+    """Return a note that splits are left out, if they are."""
+    return ["splits left out, as values are missing"] if sheet.splits and splits is None else []
+
+
+def _select_part(grid: Grid, sheet: Sheet, unfit: Sequence[str], patterns: Sequence[str]) -> Sheet:
     """Return the sheet without some metrics, with the models of some names or globs, if any."""
-    if gone:
-        fit = [j for j, name in enumerate(sheet.metrics) if name not in gone]
+    if unfit:
+        fit = [j for j, name in enumerate(sheet.metrics) if name not in unfit]
         sheet = select_metrics(sheet, fit)
     if not patterns:
         return sheet
-    known = list(dict.fromkeys(name for name in sheet.models if name is not None))
-    chosen = {*match_names(grid.name, known, patterns)}
-    at = [i for i, name in enumerate(sheet.models) if name in chosen]  # in table order
-    return select_models(sheet, np.array(at))
+    names = list(dict.fromkeys(name for name in sheet.models if name is not None))
+    selected = {*match_names(grid.name, names, patterns)}
+    models = [i for i, name in enumerate(sheet.models) if name in selected]  # in table order
+    return select_models(sheet, np.array(models))
 
 
 def _named_by(grid: Grid, sheet: Sheet) -> str:

@@ -201,7 +201,7 @@ def _noise(replicates: int) -> Iterator[Line]:
             truth = rng.random(n) < prevalence
             ranked = _ranked(rng.standard_normal((FEATURES, n)), truth, cut)
             told = differ_from_chance(ranked, 0.95)
-            table = feature_table(ranked, 0.95, None, told, honest=cut == "best")
+            table = feature_table(ranked, 0.95, None, told, corrected=cut == "best")
             told = sum(row["role"] is not None for row in table)  # of any kind, rare too
             any_told, all_told = any_told + (told > 0), all_told + told
         setting = f"{FEATURES} of noise, --cut {cut}, n {n}, prevalence {prevalence:g}"

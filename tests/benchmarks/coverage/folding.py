@@ -119,7 +119,11 @@ def _one(
     found.tables += 1
     why = sparse_data_reasons(joint, votes=True, ranks="roc_auc" in names)
     made = drawn(
-        joint, lambda rows: make_evaluator(rows, names), resamples=RESAMPLES, seed=seed, why=why
+        joint,
+        lambda rows: make_evaluator(rows, names),
+        resamples=RESAMPLES,
+        seed=seed,
+        smoothing=why,
     )
     scores, score = polygon_area(made), polygon_area(values)
     low, high, _ = percentile_limits(scores, level=LEVEL)
