@@ -167,12 +167,13 @@ def build_typer_command(name: str) -> Any:
     return made
 
 
-def compute_command(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Run a command that computes; given: its options and those on the result."""
-    output, limits = build_group(Output, given), build_group(Gates, given)
-    history = build_group(HistoryOptions, given)
-    options, dry = command.options(), bool(given["dry_run"])
-    read = {one.name: given[one.name] for one in options if one.name in given}
+def compute_command(command: Command, tables: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Run a command that computes; values: its options and those on the result."""
+    output = build_group(Output, values)
+    limits = build_group(Gates, values)
+    history = build_group(HistoryOptions, values)
+    options, dry = command.options(), bool(values["dry_run"])
+    settings = {option.name: values[option.name] for option in options if option.name in values}
 
     def hear(table: OpenedTable) -> None:
         if not output.quiet:
@@ -183,12 +184,20 @@ def compute_command(command: Command, tables: Sequence[str], given: Mapping[str,
 
         write = partial(command_line_with_fixes, sys.argv[1:], options)
         return compute_with_gates(
-            command, tables or None, read, limits, (hear, hear), write, label=history.label, dry=dry
+            command,
+            tables or None,
+            settings,
+            limits,
+            (hear, hear),
+            write,
+            label=history.label,
+            dry=dry,
         )
 
-    others = [read[one.name] for one in options if one.opt.reads and read.get(one.name)]
-    paths = [*(split_path(one)[1] for one in tables), *others]
-    run.run_command(command.name, paths, output, limits, computed, history=history, dry=dry)
+    files = (settings.get(option.name) for option in options if option.opt.reads)
+    paths = [*(split_path(table)[1] for table in tables), *filter(None, files)]
+    request = run.CommandRequest(command.name, paths, output, limits, history, dry=dry)
+    run.run_command(request, computed)
 
 
 def command_line_with_fixes(

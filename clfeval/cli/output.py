@@ -118,36 +118,45 @@ def requested_output(output: Output, command: str) -> files.OutputRequest:
 
 
 def stdout_pieces(
-    result: Document, wanted: files.OutputRequest, output: Output, screen: Screen
+    result: Document, request: files.OutputRequest, output: Output, screen: Screen
 ) -> Iterator[str]:
     """Yield the pieces of text for standard output."""
     if output.format != "table":
-        yield from map(str, files.render_format(files.FORMATS[output.format], result, wanted))
+        yield from map(str, files.render_format(files.FORMATS[output.format], result, request))
         return
-    from clfeval.views.terminal import as_text
-
-    text = partial(
-        as_text,
-        result,
-        width=screen.width,
-        color=screen.color,
-        digits=wanted.digits,
-        names=wanted.names,
-        height=screen.height if screen.tty else None,
-    )
+    text = partial(_screen_text, result, request, screen)
     bare = text(plots="")
     # a plot that was not requested must leave the answer on the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
     plots, draws = "", room > MIN_PLOT_LINES
-    if wanted.names or draws:
+    if request.names or draws:
         from clfeval.views.plots import draw_requested_plots
 
         plots = draw_requested_plots(
-            result, wanted.names, one=draws, width=screen.width, color=screen.color
+            result, request.names, one=draws, width=screen.width, color=screen.color
         )
-        if not wanted.names and plots.count("\n") > room:
+        if not request.names and plots.count("\n") > room:
             plots = ""
     yield text(plots=plots) if plots else bare
+
+
+def _screen_text(
+    result: Document, request: files.OutputRequest, screen: Screen, *, plots: str
+) -> str:
+    """Return the text of a result for a screen; on a long page its summary at the end."""
+    from clfeval.views.terminal import add_summary, as_text
+
+    text = as_text(
+        result,
+        width=screen.width,
+        color=screen.color,
+        digits=request.digits,
+        names=request.names,
+        plots=plots,
+    )
+    if not screen.tty or not screen.height:
+        return text
+    return add_summary(text, result, width=screen.width, color=screen.color, height=screen.height)
 
 
 def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:

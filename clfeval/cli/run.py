@@ -39,7 +39,7 @@ from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import split_path
-from clfeval.views.files import PICTURES, SavedFiles, table_or_first
+from clfeval.views.files import PICTURES, OutputRequest, SavedFiles, table_or_first
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -49,79 +49,146 @@ if TYPE_CHECKING:
 MAX_GATE_LINES = 50  # missed gates listed, at most
 
 
+@dataclass(frozen=True, slots=True)
+class CommandRequest:
+    """What a command line asks for, besides the options of the computation.
+
+    tables: names of files that are read. dry: write no file.
+    """
+
+    command: str
+    tables: Sequence[str]
+    output: Output
+    gates: Gates
+    history: HistoryOptions | None = None
+    dry: bool = False
+
+    @property
+    def batch(self) -> bool:
+        """True for a batch, whose runs print and write on their own."""
+        return self.command == SUITE
+
+    @property
+    def append(self) -> str | None:
+        """The history to which the measures are appended."""
+        return self.history.append if self.history else None
+
+    @property
+    def protected_files(self) -> list[str]:
+        """Files that no output may replace."""
+        return [*self.tables, *(name for name in (self.gates.baseline, self.append) if name)]
+
+    @property
+    def shows_tables_of_plan(self) -> bool:
+        """True where all tables to show are those of a dry run, not of the result."""
+        if self.batch or not self.dry or not self.output.show:
+            return False
+        return {*self.output.show} <= {table.name for table in page_of(DRY_RUN).tables}
+
+
 def run_command(
-    command: str,
-    tables: Sequence[str],
-    output: Output,
-    gates: Gates,
+    request: CommandRequest,
     compute: Callable[[], Document],
     *,
-    history: HistoryOptions | None = None,
-    dry: bool = False,
-    found: Sequence[Finding] | None = None,
-    said: Callable[[Document], Sequence[str]] = lambda _: (),
+    findings: Sequence[Finding] | None = None,
+    describe: Callable[[Document], Sequence[str]] = lambda _: (),
 ) -> None:
     """Compute, save and print the output that a command line requests.
 
-    Options are checked before `compute` reads the table and judges the gates. A dry run writes no
-    file. said: further notes. found: annotations of a batch, filled by `compute`. Raises typer.Exit
-    when a gate is missed.
+    Options are checked before `compute` reads the table and judges the gates. describe: further
+    notes. findings: annotations of a batch, filled by `compute`, instead of those of the gates.
+    Raises typer.Exit when a gate is missed.
     """
-    batch, append = found is not None, history.append if history else None
-    if append is not None:
-        check_target(append, tables)
-    planned = dry and not batch and bool(output.show)
-    planned = planned and {*output.show} <= {table.name for table in page_of(DRY_RUN).tables}
-    screen, wanted = detect_screen(), requested_output(output, DRY_RUN if planned else command)
-    read = [*tables, *(one for one in (gates.baseline, append) if one)]
+    if request.append is not None:
+        check_target(request.append, request.tables)
+    screen = detect_screen()
+    planned = request.shows_tables_of_plan
+    wanted_output = requested_output(request.output, DRY_RUN if planned else request.command)
     with SavedFiles(
-        output.save,
-        inputs=read,
-        gates=gates.any or batch,
+        request.output.save,
+        inputs=request.protected_files,
+        gates=request.gates.any or request.batch,
         said="--save ",
-        command=command,
-        wanted=wanted,
+        command=request.command,
+        wanted=wanted_output,
     ) as files:
-        watched = nullcontext() if batch else show_spinner(tables)
-        with nullcontext() if output.verbose else capture_engine_output(), watched:
-            import clfeval.tables.prediction_files  # noqa: F401  # first, or polars undoes the next line
-
-            if hasattr(signal, "siginterrupt"):  # else Ctrl-C does not end a blocking read
-                signal.siginterrupt(signal.SIGINT, True)
-            result = compute()
-        if dry:  # further options are about the result
-            output = replace(output, show=())
-            wanted = replace(wanted, names=(), table=wanted.table if planned else None)
-        table_or_first(result, wanted.table)  # before any file is replaced
-        if output.show:
-            from clfeval.views.table_layout import check_available
-
-            drawn = any(name.lower().endswith(PICTURES) for name in output.save)
-            pictures = page_of(result.command).pictures if drawn else ()
-            check_available(result, [name for name in output.show if name not in pictures])
-        notes = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
-        if history and append is not None and not dry:
-            from clfeval.api.baseline import history_entries
-
-            append_entries(append, history_entries(result, history.label or ""))
-            notes.append(f"wrote {append}")
-        notes += said(result)
-        pieces = stdout_pieces(result, wanted, output, screen)
-        print_result(pieces, for_people=output.format == "table")
-    _print_result_notes(result, notes, output, screen)
-    if output.annotate:
-        from clfeval.views.ci import gate_findings
-
-        told = gate_findings(result.gates, tables, result.inputs) if found is None else found
-        annotate(output.annotate, told, dry=dry)
-    if dry and result.summary["ambiguities"]:
-        if result.parameters["offer"]:
-            print_notes(f"try: {result.parameters['offer']}")
-        for row in result.tables["readings"]:
-            print_notes(f"- {row['meaning']}", f"    {row['command']}")
-        raise typer.Exit(int(ExitCode.DATA))
+        result = _compute_with_spinner(request, compute)
+        if request.dry:  # further options are about the result
+            request = replace(request, output=replace(request.output, show=()))
+            table = wanted_output.table if planned else None
+            wanted_output = replace(wanted_output, names=(), table=table)
+        table_or_first(result, wanted_output.table)  # before any file is replaced
+        _check_requested_tables(result, request.output)
+        notes = _write_files(result, request, files, wanted_output)
+        notes += describe(result)
+        pieces = stdout_pieces(result, wanted_output, request.output, screen)
+        print_result(pieces, for_people=request.output.format == "table")
+    _print_result_notes(result, notes, request.output, screen)
+    _print_annotations(result, request, findings)
+    if request.dry:
+        _refuse_ambiguous_plan(result)
     if not result.passed:
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
+
+
+def _compute_with_spinner(request: CommandRequest, compute: Callable[[], Document]) -> Document:
+    """Return the result; a batch prints its own progress."""
+    spinner = nullcontext() if request.batch else show_spinner(request.tables)
+    with nullcontext() if request.output.verbose else capture_engine_output(), spinner:
+        import clfeval.tables.prediction_files  # noqa: F401  # first, or polars undoes the next line
+
+        if hasattr(signal, "siginterrupt"):  # else Ctrl-C does not end a blocking read
+            signal.siginterrupt(signal.SIGINT, True)
+        return compute()
+
+
+def _check_requested_tables(result: Document, output: Output) -> None:
+    """Raise UsageError for tables to show that the result lacks; pictures are only saved."""
+    if not output.show:
+        return
+    from clfeval.views.table_layout import check_available
+
+    saves_pictures = any(name.lower().endswith(PICTURES) for name in output.save)
+    pictures = page_of(result.command).pictures if saves_pictures else ()
+    check_available(result, [name for name in output.show if name not in pictures])
+
+
+def _write_files(
+    result: Document, request: CommandRequest, files: SavedFiles, wanted_output: OutputRequest
+) -> list[str]:
+    """Write the files and the lines of the history, unless dry; return a note on each."""
+    if request.dry:
+        return []
+    notes = [f"wrote {name}" for name in files.write(result, wanted_output)]
+    if request.history and request.append is not None:
+        from clfeval.api.baseline import history_entries
+
+        append_entries(request.append, history_entries(result, request.history.label or ""))
+        notes.append(f"wrote {request.append}")
+    return notes
+
+
+def _print_annotations(
+    result: Document, request: CommandRequest, findings: Sequence[Finding] | None
+) -> None:
+    """Print the annotations for a CI server: the given ones, else those of the gates."""
+    if request.output.annotate:
+        from clfeval.views.ci import gate_findings
+
+        if findings is None:
+            findings = gate_findings(result.gates, request.tables, result.inputs)
+        annotate(request.output.annotate, findings, dry=request.dry)
+
+
+def _refuse_ambiguous_plan(result: Document) -> None:
+    """Print the readings of an ambiguous table, and raise typer.Exit for it."""
+    if not result.summary["ambiguities"]:
+        return
+    if result.parameters["offer"]:
+        print_notes(f"try: {result.parameters['offer']}")
+    for row in result.tables["readings"]:
+        print_notes(f"- {row['meaning']}", f"    {row['command']}")
+    raise typer.Exit(int(ExitCode.DATA))
 
 
 def _print_result_notes(
@@ -179,10 +246,11 @@ clfeval report week.csv --append history.jsonl --label 2026-W48
 )
 
 
-def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
+def show_history(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> None:
     """Print a history like the result of a command; UsageError for several files."""
-    trend, (name, *others) = build_group(TrendOptions, given), files
-    if others:
+    trend = build_group(TrendOptions, values)
+    name, *further = files
+    if further:
         raise bad_option("history takes one file", f"clfeval history {name}")
 
     def compute() -> Document:
@@ -190,11 +258,12 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
 
         return history_trend(name, trend.command, accept=trend.accept, label=trend.label)
 
-    def said(result: Document) -> list[str]:
+    def describe(result: Document) -> list[str]:
         label = trend.label or result.parameters["last"]
         return [f"accepted {label} in {name}"] if trend.accept else []
 
-    run_command(HISTORY, [name], build_group(Output, given), Gates(), compute, said=said)
+    request = CommandRequest(HISTORY, [name], build_group(Output, values), Gates())
+    run_command(request, compute, describe=describe)
 
 
 BATCHES = "Batches"  # panel
@@ -243,12 +312,13 @@ clfeval batch --print-schema > suite.schema.json
 )
 
 
-def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
+def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> None:
     """Run a batch like a command: files are opened first, the result is printed once."""
     from clfeval.suite.plan import build_plan
     from clfeval.suite.running import MAX_OUTCOME_LINES, execute_runs, suite_result
 
-    batch, output = build_group(BatchOptions, given), build_group(Output, given)
+    batch = build_group(BatchOptions, values)
+    output = build_group(Output, values)
     if batch.print_schema:
         from clfeval.suite.schema import suite_schema
 
@@ -268,7 +338,7 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
     )
     total = len(plan.runs)
 
-    found: list[Finding] = []
+    findings: list[Finding] = []
 
     def compute() -> Document:
         outcomes = []
@@ -281,23 +351,24 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
             history=plan.history,
             keep=total <= MAX_PAGES and any(name.lower().endswith(".html") for name in output.save),
         )
-        for number, one in enumerate(runs, start=1):
-            _print_outcome(f"[{number}/{total}] ", one, output)
+        for number, outcome in enumerate(runs, start=1):
+            _print_outcome(f"[{number}/{total}] ", outcome, output)
             if output.annotate:
-                found.extend(_findings(one, files[-1]))
+                findings.extend(_findings(outcome, files[-1]))
             # large texts are not kept: the result has their first lines
-            outcomes.append(replace(one, said=one.said[:MAX_OUTCOME_LINES], fault=None))
+            outcomes.append(replace(outcome, said=outcome.said[:MAX_OUTCOME_LINES], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
             label, file = plan.history.label, plan.history.file
             note = f"{label} is not accepted in {file}: a gate was missed, or a run failed"
-            fine = not any(one.code for one in outcomes)
+            fine = not any(outcome.code for outcome in outcomes)
             print_notes(f"accepted {label} in {file}" if fine else note)
         return suite_result(plan, outcomes, dry=dry)
 
-    others = [path for one in plan.runs for path in (*one.reads, *one.wide, *one.save)]
-    others += [plan.history.file] if plan.history else []
-    paths = [*files, *dict.fromkeys(others)]
-    run_command(SUITE, paths, output, Gates(), compute, dry=dry, found=found)
+    paths_of_runs = [path for run in plan.runs for path in (*run.reads, *run.wide, *run.save)]
+    paths_of_runs += [plan.history.file] if plan.history else []
+    paths = [*files, *dict.fromkeys(paths_of_runs)]
+    request = CommandRequest(SUITE, paths, output, Gates(), dry=dry)
+    run_command(request, compute, findings=findings)
 
 
 def _findings(one: RunOutcome, config: str) -> list[Finding]:

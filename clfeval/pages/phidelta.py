@@ -244,8 +244,8 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield from _feature_tables(result)
         return
     models, tables = result.tables["models"], result.tables
-    who = "slice model" if any(row["slice"] is not None for row in models) else "model"
-    yield from _requested_tables(result, who)
+    key_columns = "slice model" if any(row["slice"] is not None for row in models) else "model"
+    yield from _requested_tables(result, key_columns)
     yield from measure_tables(result)
     if "run_spread" in tables:
         rows = sort_by_column(tables["run_spread"], "delta_mean")
@@ -276,10 +276,10 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
             legend=("delta", "reading"),
             words={"delta": f"{J}; φ: sensitivity - specificity"},
         )
-    yield from _detail_tables(result, who)
+    yield from _detail_tables(result, key_columns)
 
 
-def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
+def _requested_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the tables that options request: one line per model, by the leading measure."""
     tables, part = result.tables, partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
@@ -287,7 +287,7 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
         title = f"Models at {_target_words(result)}"
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
         there = {
-            **{name: name for name in who.split()},
+            **{name: name for name in key_columns.split()},
             **at_each,
             "PPV ↑": "precision",
             "NPV ↑": "npv",
@@ -298,12 +298,12 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
         yield part("populations", title, there, rows, lead="precision", note=note)
     yield from difference_tables(result)
     if "curves" in tables:
-        columns = f"{who} gini best_delta best_threshold roc_auc"
+        columns = f"{key_columns} gini best_delta best_threshold roc_auc"
         title = "ROC curves by Gini"
         yield part("curves", title, columns, sort_by_column(tables["curves"], "gini"), lead="gini")
-    if "slice" in who:
+    if "slice" in key_columns:
         rows = [row for row in tables["models"] if row["slice"] is not None]
-        columns = f"{who} delta phi sensitivity specificity"
+        columns = f"{key_columns} delta phi sensitivity specificity"
         title = "Models in each slice"
         yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
 
@@ -334,78 +334,94 @@ def _target_words(result: Document) -> str:
     )
 
 
-def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
+RUN_TABLES = (
+    TableView(
+        "run_spread",
+        "Spread over runs",
+        "model covariance accuracy_u_mean accuracy_u_sd method",
+        name="spread",
+    ),
+    TableView(
+        "runs", "Results of each run", "model run sensitivity specificity phi delta", name="runs"
+    ),
+)
+
+
+def _detail_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the other tables, which are shown by name."""
-    models, tables = result.tables["models"], result.tables
-    ratio, level = result.summary["odds"], result.parameters["level"]
-    at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
-    pooled = ", rows of all runs pooled" if "runs" in tables else ""
-    read: list[Row] = []
-    for row in models:  # without a reading, those the interval includes, and why there is none
-        words, why = _add_reading(row)["reading"], str(row["reading_withheld"])
-        read.append({**row, "reading": row["reading"] or (f"{words} ({why})" if words else why)})
-    title = f"Positions in the φ-δ diamond{pooled}"
-    columns = f"{who} phi delta reading"
-    yield TableView("models", title, columns, read, more=CSV, total=len(models), name="readings")
-    # δ_b is 2 accuracy - 1
-    note = majority_class_note([row["prevalence"] for row in tables.get("populations", ())])
+    yield _reading_table(result, key_columns)
     yield from existing_tables(
         result,
         TableView(
             "populations",
             f"Positions at {_target_words(result)}",
-            f"{who} prevalence odds phi_b delta_b mutual_information",
+            f"{key_columns} prevalence odds phi_b delta_b mutual_information",
             name="plane",
-            note=note,
+            # δ_b is 2 accuracy - 1
+            note=majority_class_note(
+                [row["prevalence"] for row in result.tables.get("populations", ())]
+            ),
         ),
         TableView(
             "curves",
             "Largest δ and break-even point of each curve",
-            f"{who} best_delta best_phi break_even_delta break_even_threshold points",
+            f"{key_columns} best_delta best_phi break_even_delta break_even_threshold points",
             name="break-even",
         ),
-        TableView(
-            "run_spread",
-            "Spread over runs",
-            "model covariance accuracy_u_mean accuracy_u_sd method",
-            name="spread",
-        ),
-        TableView(
-            "runs",
-            "Results of each run",
-            "model run sensitivity specificity phi delta",
-            name="runs",
-        ),
+        *RUN_TABLES,
     )
-    for name, title, columns in (
-        (
-            "rates",
-            "Rates",
-            f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity",
-        ),
-        (
-            "unbiased",
-            "Measures with balanced classes (1:1)",
-            "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
-        ),
-        (
-            "sample",
-            f"Measures {at}",
-            "accuracy precision npv f1 mcc mutual_information phi_b delta_b",
-        ),
-    ):
-        note = majority_class_note([result.summary.get("prevalence")]) if name == "sample" else ""
-        yield TableView("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
-    regions = ("region_sensitivity", "region_specificity")
-    if all(any(format_interval(row.get(name)) for row in models[:MAX_ROWS]) for name in regions):
-        note = f"two Clopper-Pearson intervals, each at level √{level:g}"
+    yield from _measure_group_tables(result, key_columns)
+    yield from _region_tables(result, key_columns)
+
+
+def _reading_table(result: Document, key_columns: str) -> TableView:
+    """Return the positions of models; without a reading, those the interval includes, and why."""
+    models = result.tables["models"]
+    rows: list[Row] = []
+    for row in models:
+        words = _add_reading(row)["reading"]
+        reason = str(row["reading_withheld"])
+        reading = row["reading"] or (f"{words} ({reason})" if words else reason)
+        rows.append({**row, "reading": reading})
+    pooled = ", rows of all runs pooled" if "runs" in result.tables else ""
+    title = f"Positions in the φ-δ diamond{pooled}"
+    columns = f"{key_columns} phi delta reading"
+    return TableView("models", title, columns, rows, more=CSV, total=len(models), name="readings")
+
+
+def _measure_group_tables(result: Document, key_columns: str) -> Iterator[TableView]:
+    """Yield the rates, the measures with balanced classes, and those of the sample."""
+    part = partial(TableView, "models", more=CSV)
+    counts = " ".join(cell.name for cell in CELLS)
+    yield part("Rates", f"{key_columns} threshold? {counts} sensitivity specificity", name="rates")
+    yield part(
+        "Measures with balanced classes (1:1)",
+        f"{key_columns} accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
+        name="unbiased",
+    )
+    ratio = result.summary["odds"]
+    population = f"the sample's class ratio, {ratio}" if ratio else "each model's class ratio"
+    yield part(
+        f"Measures at {population}",
+        f"{key_columns} accuracy precision npv f1 mcc mutual_information phi_b delta_b",
+        name="sample",
+        note=majority_class_note([result.summary.get("prevalence")]),
+    )
+
+
+def _region_tables(result: Document, key_columns: str) -> Iterator[TableView]:
+    """Yield the joint confidence regions, if any model has one."""
+    models = result.tables["models"]
+    level = result.parameters["level"]
+    rates = ("region_sensitivity", "region_specificity")
+    if all(any(format_interval(row.get(rate)) for row in models[:MAX_ROWS]) for rate in rates):
         yield TableView(
             "models",
             f"Joint {level * 100:g}% confidence region",
-            f"{who} {' '.join(regions)}",
+            f"{key_columns} {' '.join(rates)}",
             models,
             more=CSV,
-            note=note,
+            note=f"two Clopper-Pearson intervals, each at level √{level:g}",
             between="joint CI",
             name="regions",
         )

@@ -134,23 +134,40 @@ VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_-]*\}$"}
 
 def suite_schema(output: type) -> dict[str, Any]:
     """Return the JSON Schema of a batch; output: the group of options on saving."""
-    named = {name: f"{name.replace('-', '_')}_keys" for name in COMMANDS}
-    keys = {named[name]: _keys(name, output) for name in COMMANDS}
-    every: dict[str, list[Any]] = {}
-    for one in keys.values():
-        for key, shape in one["properties"].items():
-            kinds = every.setdefault(key, [])
-            kinds += [] if shape in kinds else [shape]
-    defaults = {
-        key: kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
-        for key, kinds in every.items()
-        if key not in ("inputs", "matrix", "exclude")
+    definitions = {command: f"{command.replace('-', '_')}_keys" for command in COMMANDS}
+    keys = {definitions[command]: _keys(command, output) for command in COMMANDS}
+    with_underscore = (name.replace("-", "_") for name in COMMANDS if "-" in name)
+    command = {"enum": [*COMMANDS, *with_underscore]}
+    table_of_run = _mapping(
+        {"run": TEXT, "table": TEXT},
+        "run",
+        description="A table of another run's result; by default the first.",
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        **_file_schema(),
+        "$defs": {
+            "defaults": _mapping(
+                {**_default_options(keys.values()), "command": command},
+                custom=True,
+                description="Defaults for every run whose command has the option.",
+            ),
+            "run": {
+                "type": "object",
+                "properties": {"command": command},
+                "allOf": [_keys_if_command(name, definitions[name]) for name in COMMANDS],
+            },
+            "input": {"anyOf": [*TEXTS["anyOf"], table_of_run]},
+            **keys,
+        },
     }
-    command = {"enum": [*COMMANDS, *(n.replace("-", "_") for n in COMMANDS if "-" in n)]}
+
+
+def _file_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the top level of a batch file."""
     history = {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}}
-    about = "A table of another run's result; by default the first."
-    link = _mapping({"run": TEXT, "table": TEXT}, "run", description=about)
-    top = _mapping(
+    return _mapping(
         {
             "version": {"const": VERSION},
             "set": {
@@ -173,30 +190,29 @@ def suite_schema(output: type) -> dict[str, Any]:
         custom=True,
         title="Batch file, run by: clfeval batch suite.yaml",
     )
-    about = "Defaults for every run whose command has the option."
+
+
+def _default_options(keys_of_commands: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the options of all commands, each with the shapes that any command gives it."""
+    shapes_by_key: dict[str, list[Any]] = {}
+    for keys in keys_of_commands:
+        for key, shape in keys["properties"].items():
+            shapes = shapes_by_key.setdefault(key, [])
+            if shape not in shapes:
+                shapes.append(shape)
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": ID,
-        **top,
-        "$defs": {
-            "defaults": _mapping({**defaults, "command": command}, custom=True, description=about),
-            "run": {
-                "type": "object",
-                "properties": {"command": command},
-                "allOf": [
-                    {
-                        "if": {
-                            "properties": {"command": {"enum": [*{n: 0, n.replace("-", "_"): 0}]}},
-                            "required": ["command"],
-                        },
-                        "then": {"$ref": f"#/$defs/{named[n]}"},
-                    }
-                    for n in COMMANDS
-                ],
-            },
-            "input": {"anyOf": [*TEXTS["anyOf"], link]},
-            **keys,
-        },
+        key: shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
+        for key, shapes in shapes_by_key.items()
+        if key not in ("inputs", "matrix", "exclude")
+    }
+
+
+def _keys_if_command(command: str, definition: str) -> dict[str, Any]:
+    """Return that a run of a command, spelt with - or with _, has the keys of a definition."""
+    spellings = list(dict.fromkeys((command, command.replace("-", "_"))))
+    return {
+        "if": {"properties": {"command": {"enum": spellings}}, "required": ["command"]},
+        "then": {"$ref": f"#/$defs/{definition}"},
     }
 
 

@@ -84,48 +84,83 @@ def as_text(
     plots: str = "",
     names: Collection[str] = (),
     offer: str = OFFER,
-    height: int | None = None,
 ) -> str:
     """Render the result for a screen of `width` columns; when it is None no name is cut.
 
-    names: additional tables; offer: how to request them. height: lines of the screen; on a longer
-    page the answer's first sentence is repeated at the end.
+    names: additional tables; offer: how to request them.
     """
     out = StringIO()
     page = layout.sort_tables(result, names, digits)
     console = _new_console(out, width or PIPE, color=color)
-
-    def write(*lines: str, style: str = "") -> None:
-        for line in lines:
-            console.print(_safe_text(line, style=style))
-
-    first, *others = layout.result_headline(result)
-    write(first, style="bold")
-    write(*(sentence.text for sentence in result.answer))
-    write(*others, style="dim")
-    for one in page.opened:
-        part = layout.layout_table(one, result, digits, wide=page.wide)
+    _print_answer(console, result)
+    for view in page.opened:
+        part = layout.layout_table(view, result, digits, wide=page.wide)
         _print_section(out, part, width, color=color)
-    write(*layout.undefined_reasons(result, page.opened), style="dim")
+    _print_lines(console, layout.undefined_reasons(result, page.opened), style="dim")
     if plots:
         out.write(f"\n{plots}")
-    write(*(f"note: {text}" for text in layout.visible_notes(result, page.opened)), style="dim")
+    notes = layout.visible_notes(result, page.opened)
+    _print_lines(console, [f"note: {text}" for text in notes], style="dim")
+    _print_gates(console, result)
+    beyond = layout.reword_for_caller(result, page_of(result.command).beyond(result))
+    hidden_tables = ", ".join(layout.more_table_names(result, page, names))
+    more_tables = hidden_tables and f"more tables: {hidden_tables} ({offer})"
+    _print_lines(console, list(filter(None, (beyond, more_tables))), style="dim")
+    for command, document, tables in layout.other_results(result, names):
+        text = as_text(
+            document,
+            width=width,
+            color=color,
+            digits=digits,
+            names=tables,
+            offer=_offer_of_command(command, python=result.python),
+        )
+        out.write(f"\n{text}")
+    return _without_trailing_blanks(out.getvalue())
+
+
+def add_summary(text: str, result: Document, *, width: int | None, color: bool, height: int) -> str:
+    """Repeat the answer's first sentence below a text that is longer than `height` lines."""
+    if not result.answer or text.count("\n") < height:  # the prompt has a line
+        return text
+    out = StringIO()
+    summary = f"summary: {short_answer(result.answer)}"
+    _print_lines(_new_console(out, width or PIPE, color=color), [summary], style="bold")
+    return text + _without_trailing_blanks(out.getvalue())
+
+
+def _without_trailing_blanks(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def _print_lines(console: Console, lines: Sequence[str], *, style: str = "") -> None:
+    for line in lines:
+        console.print(_safe_text(line, style=style))
+
+
+def _print_answer(console: Console, result: Document) -> None:
+    """Print what was evaluated, the sentences of the answer, and further lines of the headline."""
+    first, *further = layout.result_headline(result)
+    _print_lines(console, [first], style="bold")
+    _print_lines(console, [sentence.text for sentence in result.answer])
+    _print_lines(console, further, style="dim")
+
+
+def _print_gates(console: Console, result: Document) -> None:
+    """Print the gates, missed ones first, each in the colour of its state."""
     gates, left_out = layout.gates_to_show(result)
     for gate in gates:
-        says, style = SAYS[gate.state]
-        write(f"{says}: {gate_sentence(gate)}", style=style)
-    beyond = layout.reword_for_caller(result, page_of(result.command).beyond(result))
-    also = ", ".join(layout.more_table_names(result, page, names))
-    more = also and f"more tables: {also} ({offer})"
-    write(*filter(None, (left_out, beyond, more)), style="dim")
-    for command, other, shown in layout.other_results(result, names):
-        offer = f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
-        offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
-        told = as_text(other, width=width, color=color, digits=digits, names=shown, offer=offer)
-        out.write(f"\n{told}")
-    if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
-        write(f"summary: {short_answer(result.answer)}", style="bold")
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+        words, style = SAYS[gate.state]
+        _print_lines(console, [f"{words}: {gate_sentence(gate)}"], style=style)
+    if left_out:
+        _print_lines(console, [left_out], style="dim")
+
+
+def _offer_of_command(command: str, *, python: bool) -> str:
+    """Return how to request further tables of another command's result."""
+    if python:
+        return f"result.methods['{command}'].show(NAME)"
+    return f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
 
 
 def _new_console(out: StringIO, width: int, *, color: bool) -> Console:

@@ -9,8 +9,9 @@ from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
-from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS, RULES
+from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
 from clfeval.pages.report.sections import page_tables
+from clfeval.pages.report.threshold_tables import RULES
 from clfeval.pages.schema import SHARED, Column, Page, Table, cols
 from clfeval.pages.table_parts import (
     CELLS,

@@ -1,31 +1,21 @@
-"""Tables that options ask of report: comparisons, slices, chosen thresholds, best models."""
+"""Tables that options ask of report: comparisons, slices, best models; meanings of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_value
+from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.formatting import (
     NAMESAKES,
     describe_reference,
     format_count,
     format_number,
-    format_percent,
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
-from clfeval.pages.table_parts import (
-    INFINITE,
-    MAX_ROWS,
-    REASONS,
-    column_heading,
-    existing_tables,
-    format_exact,
-    format_interval,
-    sort_by_column,
-)
+from clfeval.pages.table_parts import column_heading, existing_tables, format_exact, format_interval
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -46,71 +36,95 @@ SHORT: Mapping[str, Source] = {
 }
 
 
+MCNEMAR = TableView(
+    "mcnemar",
+    "McNemar tests: rows that one of two models predicts correctly",
+    "model reference newly_right newly_wrong p?",
+    rank="asked",
+)
+RESOLUTION = TableView(
+    "resolution",
+    "Sample size to detect a difference (power 0.8)",
+    "measure model reference wanted rows_needed detectable",
+    rank="asked",
+)
+CHANGES = TableView(
+    "changes", "Changed predictions", "model reference id? row? truth before after", rank="asked"
+)
+
+
 def comparison_tables(result: Document) -> Iterator[TableView]:
     """Yield the differences requested by an option, the leading measures first."""
-    rows, given = comparison_rows(result, "reference"), str(result.parameters.get("reference"))
     yield from run_tables(result)
-    if rows:
-        pairs = {(row["model"], row["reference"]): row for row in rows}
-        references = {str(reference) for _, reference in pairs}
-        columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
-        title, note = "Differences between models", ""
-        if len(pairs) > 1:
-            note = "intervals and p: adjusted for all comparisons of a measure, not across measures"
-        if len(references) == 1 or given.endswith(NAMESAKES):
-            title = f"Differences from {describe_reference(min(references), given)}"
-        else:
-            columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
-        if len(pairs) == 1:
-            names = str(rows[0]["model"]), *references
-            model, reference = map(quote_if_ambiguous, names)
-            title = f"{model} minus {reference}"
-            columns.pop("model")
-            note = "intervals and p: adjusted only for sensitivity and specificity together"
-        for row in result.tables.get("together", ()):
-            if row["p"] is not None:
-                note += f"; Cochran's Q (equal accuracy of {row['models']} models): p "
-                note += format_exact(float(str(row["p"])))
-        yield TableView(
-            "comparisons",
-            f"{title} on the same rows",
-            columns,
-            sort_requested_first(result, rows),
-            max(FEW, len(pairs)),
-            note,
-            rank="asked",
-            lead="difference_adjusted",
-            whole=True,
-        )
-    constant = "(constant): predicts the prevalence; (majority): predicts the majority class"
-    majority = any(row["model"] == "(majority)" for row in result.tables.get("baselines", ()))
-    yield from existing_tables(
-        result,
-        TableView(
-            "mcnemar",
-            "McNemar tests: rows that one of two models predicts correctly",
-            "model reference newly_right newly_wrong p?",
-            rank="asked",
-        ),
-        TableView(
-            "baselines",
-            "Baselines: permuted truth and constant models",
-            "measure model value observed p?",
-            note=constant * majority,
-            rank="asked",
-        ),
-        TableView(
-            "resolution",
-            "Sample size to detect a difference (power 0.8)",
-            "measure model reference wanted rows_needed detectable",
-            rank="asked",
-        ),
-        TableView(
-            "changes",
-            "Changed predictions",
-            "model reference id? row? truth before after",
-            rank="asked",
-        ),
+    if rows := comparison_rows(result, "reference"):
+        yield _difference_table(result, rows)
+    baselines = _baseline_table(result.tables.get("baselines", ()))
+    yield from existing_tables(result, MCNEMAR, baselines, RESOLUTION, CHANGES)
+
+
+def _difference_table(result: Document, rows: Sequence[Row]) -> TableView:
+    """Return the table of differences between models on the same rows."""
+    pairs = {(row["model"], row["reference"]): row for row in rows}
+    columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
+    if len(pairs) == 1:
+        columns.pop("model")
+    elif not _has_one_reference(result, rows):
+        columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
+    return TableView(
+        "comparisons",
+        f"{_difference_title(result, rows)} on the same rows",
+        columns,
+        sort_requested_first(result, rows),
+        max(FEW, len(pairs)),
+        _adjustment_note(result, number_of_pairs=len(pairs)),
+        rank="asked",
+        lead="difference_adjusted",
+        whole=True,
+    )
+
+
+def _has_one_reference(result: Document, rows: Sequence[Row]) -> bool:
+    """Return whether all models are compared with one, or each with its namesake."""
+    references = {row["reference"] for row in rows}
+    return len(references) == 1 or str(result.parameters.get("reference")).endswith(NAMESAKES)
+
+
+def _difference_title(result: Document, rows: Sequence[Row]) -> str:
+    """Return what the differences are from: a model, a reference, or any two models."""
+    pairs = {(str(row["model"]), str(row["reference"])) for row in rows}
+    if len(pairs) == 1:
+        ((model, reference),) = pairs
+        return f"{quote_if_ambiguous(model)} minus {quote_if_ambiguous(reference)}"
+    if _has_one_reference(result, rows):
+        references = {reference for _, reference in pairs}
+        option = str(result.parameters.get("reference"))
+        return f"Differences from {describe_reference(min(references), option)}"
+    return "Differences between models"
+
+
+def _adjustment_note(result: Document, *, number_of_pairs: int) -> str:
+    """Return for what intervals and p are adjusted, and Cochran's Q where it has a p."""
+    note = "intervals and p: adjusted for all comparisons of a measure, not across measures"
+    if number_of_pairs == 1:
+        note = "intervals and p: adjusted only for sensitivity and specificity together"
+    for row in result.tables.get("together", ()):
+        if row["p"] is not None:
+            p = format_exact(float(str(row["p"])))
+            note += f"; Cochran's Q (equal accuracy of {row['models']} models): p {p}"
+    return note
+
+
+def _baseline_table(rows: Sequence[Row]) -> TableView:
+    """Return the table of uninformative models; a note explains the constant ones."""
+    note = ""
+    if any(row["model"] == "(majority)" for row in rows):
+        note = "(constant): predicts the prevalence; (majority): predicts the majority class"
+    return TableView(
+        "baselines",
+        "Baselines: permuted truth and constant models",
+        "measure model value observed p?",
+        note=note,
+        rank="asked",
     )
 
 
@@ -158,105 +172,128 @@ def run_tables(result: Document) -> Iterator[TableView]:
         )
 
 
+EXTREMES = TableView(
+    "extremes", "Largest differences between slices", "measure model largest smallest gap slices"
+)
+
+
 def slice_tables(result: Document) -> Iterator[TableView]:
     """Yield the slices of the leading model, significantly worse ones first and marked."""
-    every = result.tables.get("slices", ())
-    if not every:
+    slices = result.tables.get("slices", ())
+    if not slices:
         return
-    best = str(every[0]["model"])
-    mine = [row for row in every if row["model"] == best]
-    rows = [row for row in mine if row["q"] is not None] or list(mine)
-    few = sum(row["q"] is None for row in mine)
-    note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
-    if "min_cell" in result.summary:
-        note = "slices are not tested, as small counts are hidden"
-    elif few:
-        note += f"; {format_count(few, 'slice')} too small to test"
-        note += "; for all, add --format csv --show slices"
+    best = str(slices[0]["model"])
+    rows = [row for row in slices if row["model"] == best]
+    yield _slices_of_model(best, rows, _slice_note(result, rows))
+    yield from _reference_in_slices(result)
+    yield from existing_tables(
+        result,
+        _inside_and_outside(result, best),
+        EXTREMES,
+        _heterogeneity_table(result.tables.get("heterogeneity", ())),
+    )
+
+
+def _slices_of_model(model: str, rows: Sequence[Row], note: str) -> TableView:
+    """Return the tested slices of a model, or all if none is tested, with their measures."""
+    tested = [row for row in rows if row["q"] is not None] or list(rows)
+    first = tested[0]
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
-    if "positives" in rows[0]:
+    if "positives" in first:
         columns["positives"] = "positives"
     columns |= {
         SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
-        for name in rows[0]
-        if isinstance(rows[0][name], Estimate)
+        for name in first
+        if isinstance(first[name], Estimate)
     }
-    yield TableView(
+    return TableView(
         "slices",
-        f"Slices of {quote_if_ambiguous(best)}",
+        f"Slices of {quote_if_ambiguous(model)}",
         {**columns, "q": "q"},
-        rows,
+        tested,
         FEW,
         note,
         rank="asked",
         whole=True,
         places=(),
     )
-    if inside := comparison_rows(result, "reference", inside=True):
-        to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))
-        of = {str(row["measure"]) for row in inside}
-        also: dict[str, Source] = {"measure": "measure"} if len(of) > 1 else {}
-        by = "" if also else f", by {column_heading(*of)}"
-        yield TableView(
-            "comparisons",
-            f"Differences from {to} in each slice{by}",
-            {"slice": "slice", **also, "model": "model", **SHORT},
-            inside,
-            FEW,
-            "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
-            rank="asked",
-            lead="difference_adjusted",
-            whole=True,
-            name="within",
-        )
-    gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
-    yield from existing_tables(
-        result,
-        TableView(
-            "comparisons",
-            f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
-            {
-                "measure": "measure",
-                "slice": "slice",
-                "in slice": "new",
-                "outside": "old",
-                "difference": "difference",
-                "q": "p_adjusted",
-                "verdict": "verdict",
-            },
-            gaps,
-            60,
-            FAIRNESS,
-            name="gaps",
-        ),
+
+
+def _slice_note(result: Document, rows: Sequence[Row]) -> str:
+    """Return what the marks mean and how many slices are not tested, or why none is."""
+    if "min_cell" in result.summary:
+        return "slices are not tested, as small counts are hidden"
+    note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
+    if small := sum(row["q"] is None for row in rows):
+        note += f"; {format_count(small, 'slice')} too small to test"
+        note += "; for all, add --format csv --show slices"
+    return note
+
+
+def _reference_in_slices(result: Document) -> Iterator[TableView]:
+    """Yield the differences of models from the reference within each slice, if there are any."""
+    rows = comparison_rows(result, "reference", inside=True)
+    if not rows:
+        return
+    option = str(result.parameters["reference"])
+    title = f"Differences from {describe_reference(str(rows[0]['reference']), option)}"
+    title += " in each slice"
+    columns: dict[str, Source] = {"slice": "slice"}
+    measures = {str(row["measure"]) for row in rows}
+    if len(measures) > 1:
+        columns["measure"] = "measure"
+    else:
+        title += f", by {column_heading(*measures)}"
+    yield TableView(
+        "comparisons",
+        title,
+        {**columns, "model": "model", **SHORT},
+        rows,
+        FEW,
+        "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
+        rank="asked",
+        lead="difference_adjusted",
+        whole=True,
+        name="within",
     )
-    apart = result.tables.get("heterogeneity", ())
-    facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in apart}) > 1 else {}
-    yield from existing_tables(
-        result,
-        TableView(
-            "extremes",
-            "Largest differences between slices",
-            "measure model largest smallest gap slices",
-        ),
-        TableView(
-            "heterogeneity",
-            "Heterogeneity between slices",
-            {
-                **facet,
-                "measure": "measure",
-                "model": "model",
-                "mean": "mean",
-                "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
-                "I²": "i2",
-                "slices": "slices",
-                "p": "p",
-            },
-            lead="mean",
-            rank="asked",
-            note="prediction interval: of a new slice; AUC of 0 or 1 and values without error "
-            "left out",
-        ),
+
+
+def _inside_and_outside(result: Document, model: str) -> TableView:
+    """Return the measures of a model inside each slice and outside it."""
+    rows = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == model]
+    columns: dict[str, Source] = {
+        "measure": "measure",
+        "slice": "slice",
+        "in slice": "new",
+        "outside": "old",
+        "difference": "difference",
+        "q": "p_adjusted",
+        "verdict": "verdict",
+    }
+    title = f"Slices of {quote_if_ambiguous(model)}: inside compared with outside"
+    return TableView("comparisons", title, columns, rows, 60, FAIRNESS, name="gaps")
+
+
+def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
+    """Return the heterogeneity between slices, of each --by if they are several."""
+    facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in rows}) > 1 else {}
+    columns: dict[str, Source] = {
+        **facet,
+        "measure": "measure",
+        "model": "model",
+        "mean": "mean",
+        "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
+        "I²": "i2",
+        "slices": "slices",
+        "p": "p",
+    }
+    return TableView(
+        "heterogeneity",
+        "Heterogeneity between slices",
+        columns,
+        lead="mean",
+        rank="asked",
+        note="prediction interval: of a new slice; AUC of 0 or 1 and values without error left out",
     )
 
 
@@ -287,138 +324,6 @@ def best_model_tables(result: Document) -> Iterator[TableView]:
             "measure models differ statistic? p? method",
         ),
     )
-
-
-RULES = ("score >= t", "never positive", "always positive")
-CUTOFF_RATES: Mapping[str, Source] = {
-    "sens.": "sensitivity",
-    "spec.": "specificity",
-    "PPV": "precision",
-    "NPV": "npv",
-}
-
-
-def threshold_tables(result: Document) -> Iterator[TableView]:
-    """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
-    if rows := order_by_rule(result, result.unsliced_rows("cutoffs"), "roc_auc"):
-        columns: dict[str, Source] = {
-            **_model_column(rows),
-            "chosen by": _format_rule,
-            "threshold": _format_threshold,
-            "goal:\nnew data": "corrected",
-            "goal:\nsame rows": "value",
-            **CUTOFF_RATES,
-            "flagged": "flagged",
-            "bootstrap": _bootstrap_interval,
-        }
-        title, rules = "Thresholds chosen on these rows", {_format_rule(row) for row in rows}
-        if len(rules) == 1:
-            title += f": {min(rules)}"
-            del columns["chosen by"]
-        note = "values are expected on new data, except same rows"
-        best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
-        note += f"; goal: {' or '.join(best)}, maximized under the constraint" if best else ""
-        whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
-        said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
-        yield TableView(
-            "cutoffs",
-            title,
-            columns,
-            rows,
-            MAX_ROWS,
-            "; –: ".join((note, *said)),
-            rank="asked",
-            lead="corrected",
-            right=("threshold",),
-            places=(),
-            legend=("goal: same rows", "bootstrap"),
-        )
-    if rows := order_by_rule(result, result.unsliced_rows("abstentions"), "roc_auc"):
-        costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
-        columns = {
-            **_model_column(rows),
-            "zone": lambda row: (
-                "cost" if len(costs) == 1 and str(row["chosen_by"]) in costs else _format_rule(row)
-            ),
-            "abstains at": _format_zone,
-            "coverage": "coverage",
-            "accuracy": "accuracy",
-            "all rows": "accuracy_of_all",
-            **CUTOFF_RATES,
-            **({"cost": "cost", "cost of all": "cost_of_all"} if costs else {}),
-        }
-        note = "all rows: accuracy without abstention"
-        if len(costs) == 1:
-            note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
-        yield TableView(
-            "abstentions",
-            "Abstention near the threshold",
-            columns,
-            rows,
-            MAX_ROWS,
-            note,
-            rank="asked",
-            lead="accuracy",
-            places=(),
-        )
-    rows = [*result.unsliced_rows("risk")]
-    first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
-    for row in rows:
-        step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
-        first.setdefault((row["model"], step), row)
-    yield from existing_tables(
-        result,
-        TableView(
-            "risk",
-            "Risk-coverage curve: error rate among rows with a prediction",
-            "model coverage risk distance",
-            [*first.values()],
-            4 * MAX_ROWS,
-            total=len(rows),
-        ),
-    )
-
-
-def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
-    """Return rows by rule, then in the order of the models by a measure."""
-    models = sort_by_column(result.unsliced_rows("models"), measure) if rows else ()
-    names = [row["model"] for row in models]
-    rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
-    return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
-
-
-def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
-    return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
-
-
-def _format_rule(row: Row) -> str:
-    """Return a rule as it is typed, a share in percent."""
-    text = str(row["chosen_by"])
-    try:
-        return f"{format_percent(float(text))}%"
-    except ValueError:
-        return text.replace("expected_cost:", "cost:")
-
-
-def _format_threshold(row: Row) -> str:
-    words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
-    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
-
-
-def _bootstrap_interval(row: Row) -> str:
-    low, high = row["threshold_low"], row["threshold_high"]
-    if low is None:
-        return ""
-    return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
-
-
-def _format_zone(row: Row) -> str:
-    if row["low"] is None:
-        return "–"
-    low, high = format_exact(row["low"]), format_exact(row["high"])
-    if row["high"] is None:
-        return f"from {low} up"
-    return "none" if row["low"] == row["high"] else f"{low} to {high}"
 
 
 RATE_MEANINGS = {

@@ -10,6 +10,7 @@ from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
 from clfeval.formatting import format_count, printable, quote_if_ambiguous
 from clfeval.pages.report import requested_tables
+from clfeval.pages.report.threshold_tables import order_by_rule, threshold_tables
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
     AT_PREVALENCE,
@@ -17,6 +18,7 @@ from clfeval.pages.table_parts import (
     MAX_ROWS,
     best_and_tied_signs,
     evenly_spaced,
+    existing_tables,
     format_exact,
     majority_class_note,
     measure_tables,
@@ -25,6 +27,7 @@ from clfeval.pages.table_parts import (
     sort_by_column,
     threshold_note,
 )
+from clfeval.records import replace
 
 THRESHOLD_HINT = " (change it with --threshold T)"
 BLOCKS = "·▁▂▃▄▅▆▇█"
@@ -66,11 +69,9 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield from requested_tables.slice_tables(result)
         yield from requested_tables.best_model_tables(result)
         return
-    yield from requested_tables.threshold_tables(result)
+    yield from threshold_tables(result)
     if values := result.unsliced_rows(AT_PREVALENCE):
-        yield prevalence_table(
-            requested_tables.order_by_rule(result, values, "balanced_accuracy"), "asked"
-        )
+        yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
     yield from requested_tables.comparison_tables(result)
     models = result.unsliced_rows("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
@@ -183,7 +184,51 @@ def _score_distribution(result: Document, model: str) -> TableView:
     )
 
 
+CALIBRATION_TESTS = (
+    "calibration_tests",
+    "Calibration tests",
+    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
+)
+HELPS = "helps: significantly above treat-all and treat-none, adjusted for all thresholds"
+DETAILS = (
+    TableView(
+        "calibration",
+        "Calibration by score group",
+        "model bin from to rows mean_score observed",
+        most=2 * MAX_ROWS,
+    ),
+    TableView(*CALIBRATION_TESTS, most=2 * MAX_ROWS),
+    TableView(
+        "thresholds",
+        "Results by threshold",
+        "model threshold flagged sensitivity specificity precision npv",
+        most=2 * MAX_ROWS,
+    ),
+    TableView(
+        "decision",
+        "Decision curve: net benefit by threshold probability",
+        "model threshold net_benefit gain helps?",
+        most=2 * MAX_ROWS,
+        note=HELPS,
+    ),
+    TableView(
+        "curves",
+        "Curve points",
+        "model threshold sensitivity fpr precision flagged lift",
+        most=MAX_ROWS,
+    ),
+    TableView(
+        "distribution",
+        "Score distribution by class",
+        "model class from to rows share",
+        most=2 * MAX_ROWS,
+        name="spread",
+    ),
+)
+
+
 def _detail_tables(result: Document) -> Iterator[TableView]:
+    """Yield the other tables, which are shown by name."""
     yield from measure_tables(result, requested_rows(result), name="asked")
     yield from requested_tables.best_model_tables(result)
     yield TableView(
@@ -197,60 +242,20 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
         yield TableView(
             "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
         )
-    for name, title, columns, most in (
-        (
-            "calibration",
-            "Calibration by score group",
-            "model bin from to rows mean_score observed",
-            2 * MAX_ROWS,
-        ),
-        (*CALIBRATION_TESTS, 2 * MAX_ROWS),
-        (
-            "thresholds",
-            "Results by threshold",
-            "model threshold flagged sensitivity specificity precision npv",
-            2 * MAX_ROWS,
-        ),
-        (
-            "decision",
-            "Decision curve: net benefit by threshold probability",
-            "model threshold net_benefit gain helps?",
-            2 * MAX_ROWS,
-        ),
-        (
-            "curves",
-            "Curve points",
-            "model threshold sensitivity fpr precision flagged lift",
-            MAX_ROWS,
-        ),
-        (
-            "distribution",
-            "Score distribution by class",
-            "model class from to rows share",
-            2 * MAX_ROWS,
-        ),
-    ):
-        if name in result.tables:
-            rows = result.unsliced_rows(name)
-            if name == "decision":  # every fifth hundredth; all models have the same
-                first = rows_where(rows, "model", rows[0]["model"])
-                kept = evenly_spaced(sorted({float(str(row["threshold"])) for row in first}), 21)
-                rows = list(islice((row for row in rows if row["threshold"] in kept), most))
-            note = HELPS * (name == "decision")
-            total = len(result.unsliced_rows(name))
-            yield TableView(
-                name,
-                title,
-                columns,
-                rows,
-                most,
-                note,
-                total=total,
-                name="spread" if name == "distribution" else name,
-            )
+    for view in existing_tables(result, *DETAILS):
+        rows = result.unsliced_rows(view.table)
+        visible = _thin_decision_curves(rows, view.most) if view.table == "decision" else rows
+        yield replace(view, rows=visible, total=len(rows))
 
 
-HELPS = "helps: significantly above treat-all and treat-none, adjusted for all thresholds"
+def _thin_decision_curves(rows: Sequence[Row], most: int | None) -> list[Row]:
+    """Return every fifth hundredth of the thresholds, which are the same for all models."""
+    of_first_model = rows_where(rows, "model", rows[0]["model"])
+    thresholds = sorted({float(str(row["threshold"])) for row in of_first_model})
+    visible = evenly_spaced(thresholds, 21)
+    return list(islice((row for row in rows if row["threshold"] in visible), most))
+
+
 CLASSES = 6  # shown by default, the lowest F1 first
 WORST = 10  # confusions shown by default
 NARROW = 38  # characters of a confusion, of which two stand side by side
@@ -288,11 +293,6 @@ LED = {
     "accuracy": "accuracy",
     "kappa_quadratic": "quadratic kappa",
 }
-CALIBRATION_TESTS = (
-    "calibration_tests",
-    "Calibration tests",
-    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
-)
 MULTICLASS_WORDS = {
     "roc_auc": "mean ROC AUC of all pairs of classes (Hand and Till)",
     BALANCED: "mean recall of the classes",

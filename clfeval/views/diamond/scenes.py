@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from math import isclose
 
@@ -141,106 +141,199 @@ KeyedPoint = tuple[KeyEntry, Cell, Cell]  # what the key says of a thing, and it
 
 def model_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
-    runs = result.tables.get("runs", ())
-    rows = sort_by_column(
-        result.tables.get("run_spread", ()) if runs else result.unsliced_rows("models"),
-        "delta_mean" if runs else "delta",
-    )
-    markers = {str(row["model"]): marker_of_index(i) for i, row in enumerate(rows)}
-    best = {} if runs else {str(row["model"]): row for row in result.unsliced_rows("curves")}
-    drawn = _models_with_curves(result)
-    known = {  # as the table of populations has them
-        str(row["model"]): (row["phi_b"], row["delta_b"])
-        for row in (() if runs or population.balanced else result.unsliced_rows("populations"))
-        if isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
-    }
-    mean = "_mean" if runs else ""
-    placed, dots = [], []
-    for row, (name, char) in zip(rows, markers.items(), strict=True):
-        cells = row[f"phi{mean}"], row[f"delta{mean}"]
-        phi, delta = known.get(name) or point_in_population(population, *cells) or cells
-        top = best.get(name, {})
-        more = [format_cell(row["runs"])] if runs else []
-        if best:
-            more = [format_exact(row["threshold"]), format_cell(top.get("best_delta"))]
-            more.append(format_exact(top.get("best_threshold")))
-        entry = KeyEntry(char, name, (format_cell(phi), format_cell(delta), *more))
-        placed.append((entry, phi, delta))
-        at = defined_point(phi, delta)
-        if at and not (top and (row["threshold"] is None or name not in drawn)):
-            dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
-    for name, row in best.items():
-        at = point_in_population(population, row["best_phi"], row["best_delta"])
-        dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    run_dots = [
-        Dot(markers.get(str(row["model"]), REST), at)
-        for row in runs
-        if (at := point_in_population(population, row["phi"], row["delta"]))
-    ]
-    regions = () if runs or best or len(rows) > REGIONS else _region_corners(rows, population)
-    first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
-    heads: tuple[str, ...] = population.symbols
-    notes = []
-    if runs:
-        heads = (*(f"mean {symbol}" for symbol in heads), "runs")
-        notes.append(f"{first}: one run; [{first}]: mean of the model's runs")
-    if best:
-        heads = (*heads, "threshold", "largest δ", "at")
-        notes.append(f"[{first}]: largest δ of a curve; ({first}): threshold used")
-    if len(best) > len(drawn):
-        names = " and ".join(
-            f"{markers[name]}{TIE}{shorten_name(printable(name), NAME)}" for name in drawn
-        )
-        notes.append(
-            f"curves and thresholds only of {names}: largest Gini"
-            f"{', the reference' * (len(drawn) > 1)}"
-        )
-    if lost:
-        notes.append(f"{lost} run{'s' * (lost > 1)} not shown: φ or δ is undefined")
+    if result.tables.get("runs"):
+        return _run_scene(result, population)
+    rows = sort_by_column(result.unsliced_rows("models"), "delta")
+    markers = _model_markers(rows)
+    best_points = {str(row["model"]): row for row in result.unsliced_rows("curves")}
+    models_with_curves = _models_with_curves(result)
+    positions = _model_positions(result, rows, population)
+    key: list[KeyedPoint] = []
+    for row in rows:
+        model = str(row["model"])
+        further = _threshold_numbers(row, best_points.get(model, {})) if best_points else ()
+        key.append(_keyed_point(markers[model], model, positions[model], further))
+    headings: tuple[str, ...] = population.symbols
+    if best_points:
+        headings = (*headings, "threshold", "largest δ", "at")
+    # regions would hide curves, and each other
+    with_regions = not best_points and len(rows) <= REGIONS
+    regions = _region_corners(rows, population) if with_regions else ()
     scene = Scene(
         population,
-        (*run_dots, *dots),
-        () if runs else _curve_points(result, drawn, markers, population),
+        (
+            *_model_dots(rows, markers, positions, set(models_with_curves), set(best_points)),
+            *_best_dots(best_points, markers, population),
+        ),
+        _curve_points(result, models_with_curves, markers, population),
         regions,
         isometric_contours(result, population, DOTTED[1:] if regions else DOTTED),
+        notes=_curve_notes(markers, len(best_points), models_with_curves),
+    )
+    return add_key(scene, "model", headings, key)
+
+
+def _run_scene(result: Document, population: Diamond) -> Scene:
+    """Return the diagram of the runs of each model and of their means."""
+    runs = result.tables["runs"]
+    rows = sort_by_column(result.tables.get("run_spread", ()), "delta_mean")
+    markers = _model_markers(rows)
+    key: list[KeyedPoint] = []
+    means: list[Dot] = []
+    for row in rows:
+        model = str(row["model"])
+        mean = row["phi_mean"], row["delta_mean"]
+        point = point_in_population(population, *mean)
+        key.append(_keyed_point(markers[model], model, point or mean, (format_cell(row["runs"]),)))
+        if point:
+            means.append(Dot(markers[model], point, "[]"))
+    dots = _run_dots(runs, markers, population)
+    first = next(iter(markers.values()), MARKERS[0])
+    notes = [f"{first}: one run; [{first}]: mean of the model's runs"]
+    if undefined := len(runs) - len(dots):
+        notes.append(f"{undefined} run{'s' * (undefined > 1)} not shown: φ or δ is undefined")
+    scene = Scene(
+        population,
+        (*dots, *means),
+        lines=isometric_contours(result, population),
         notes=tuple(notes),
     )
-    return add_key(scene, "model", heads, placed)
+    headings = (*(f"mean {symbol}" for symbol in population.symbols), "runs")
+    return add_key(scene, "model", headings, key)
+
+
+def _run_dots(runs: Sequence[Row], markers: Mapping[str, str], population: Diamond) -> list[Dot]:
+    """Return a dot for each run with defined φ and δ."""
+    dots = []
+    for row in runs:
+        if point := point_in_population(population, row["phi"], row["delta"]):
+            dots.append(Dot(markers.get(str(row["model"]), REST), point))
+    return dots
+
+
+def _model_markers(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the marker of each model, by the order of the rows."""
+    return {str(row["model"]): marker_of_index(index) for index, row in enumerate(rows)}
+
+
+def _keyed_point(
+    marker: str, name: str, position: tuple[Cell, Cell], further: Sequence[str]
+) -> KeyedPoint:
+    """Return a point with its line of the key: φ, δ, and further numbers."""
+    phi, delta = position
+    return KeyEntry(marker, name, (format_cell(phi), format_cell(delta), *further)), phi, delta
+
+
+def _model_positions(
+    result: Document, rows: Sequence[Row], population: Diamond
+) -> dict[str, tuple[Cell, Cell]]:
+    """Return φ and δ of each model in a population, as the table of populations has them."""
+    positions: dict[str, tuple[Cell, Cell]] = {}
+    for row in rows:
+        cells = row["phi"], row["delta"]
+        positions[str(row["model"])] = point_in_population(population, *cells) or cells
+    for row in () if population.balanced else result.unsliced_rows("populations"):
+        model = str(row["model"])
+        prevalence = cell_value(row["prevalence"]) or 0.0
+        if model in positions and isclose(prevalence, population.prevalence):
+            positions[model] = row["phi_b"], row["delta_b"]
+    return positions
+
+
+def _threshold_numbers(row: Row, best_point: Row) -> tuple[str, ...]:
+    """Return the threshold of a model, and the largest δ of its curve with its threshold."""
+    return (
+        format_exact(row["threshold"]),
+        format_cell(best_point.get("best_delta")),
+        format_exact(best_point.get("best_threshold")),
+    )
+
+
+def _model_dots(
+    rows: Sequence[Row],
+    markers: Mapping[str, str],
+    positions: Mapping[str, tuple[Cell, Cell]],
+    with_curve_drawn: Collection[str],
+    with_curve: Collection[str],
+) -> Iterator[Dot]:
+    """Yield a dot for each model; of those with curves only where the curve is drawn."""
+    for row in rows:
+        model = str(row["model"])
+        point = defined_point(*positions[model])
+        if point and model not in with_curve:
+            yield Dot(markers[model], point)
+        elif point and model in with_curve_drawn and row["threshold"] is not None:
+            yield Dot(markers[model], point, "()")
+
+
+def _best_dots(
+    best_points: Mapping[str, Row], markers: Mapping[str, str], population: Diamond
+) -> Iterator[Dot]:
+    """Yield a dot at the largest δ of each curve."""
+    for model, row in best_points.items():
+        if point := point_in_population(population, row["best_phi"], row["best_delta"]):
+            yield Dot(markers.get(model, REST), point, "[]")
+
+
+def _curve_notes(
+    markers: Mapping[str, str], number_of_curves: int, models_with_curves: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what the brackets mean, and which curves are drawn if not all are."""
+    if not number_of_curves:
+        return ()
+    first = next(iter(markers.values()), MARKERS[0])
+    brackets = f"[{first}]: largest δ of a curve; ({first}): threshold used"
+    if number_of_curves <= len(models_with_curves):
+        return (brackets,)
+    names = " and ".join(
+        f"{markers[model]}{TIE}{shorten_name(printable(model), NAME)}"
+        for model in models_with_curves
+    )
+    reference = ", the reference" if len(models_with_curves) > 1 else ""
+    return brackets, f"curves and thresholds only of {names}: largest Gini{reference}"
 
 
 def feature_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of a few features."""
-    placed, dots = [], []
-    for i, row in enumerate(features_to_draw(result)):
-        at = point_in_population(population, row["phi"], row["delta"])
-        phi, delta = at or (row["phi"], row["delta"])
-        numbers = format_cell(phi), format_cell(delta), format_cell(row["role"])
-        placed.append((KeyEntry(marker_of_index(i), str(row["feature"]), numbers), phi, delta))
-        dots += [Dot(marker_of_index(i), at)] if at else []
+    key: list[KeyedPoint] = []
+    dots = []
+    for index, row in enumerate(features_to_draw(result)):
+        marker = marker_of_index(index)
+        position = row["phi"], row["delta"]
+        point = point_in_population(population, *position)
+        role = (format_cell(row["role"]),)
+        key.append(_keyed_point(marker, str(row["feature"]), point or position, role))
+        if point:
+            dots.append(Dot(marker, point))
     scene = Scene(population, tuple(dots), lines=isometric_contours(result, population))
-    return add_key(scene, "feature", (*population.symbols, "role"), placed)
+    return add_key(scene, "feature", (*population.symbols, "role"), key)
 
 
-def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[KeyedPoint]) -> Scene:
+def add_key(scene: Scene, noun: str, heads: Sequence[str], points: Sequence[KeyedPoint]) -> Scene:
     """Return the scene with a key of the markers, and notes on what is not drawn."""
-    drawn = [entry for entry, phi, delta in placed if defined_point(phi, delta)]
-    entries = [entry for entry in drawn if entry.marker != REST]
-    notes = []
-    if rest := len(drawn) - len(entries):
-        notes.append(f"{REST} {rest} more {what}{'s' * (rest > 1)}")
-    lost: dict[str, list[str]] = {}
-    for entry, phi, delta in placed:
+    defined = [line for line, phi, delta in points if defined_point(phi, delta)]
+    entries = [line for line in defined if line.marker != REST]
+    notes = [*scene.notes]
+    if unmarked := len(defined) - len(entries):
+        notes.append(f"{REST} {unmarked} more {noun}{'s' * (unmarked > 1)}")
+    for reason, names in _undefined_names(points).items():
+        further = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+        notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{further}")
+    return replace(scene, headings=(noun, *heads), entries=tuple(entries), notes=tuple(notes))
+
+
+def _undefined_names(points: Sequence[KeyedPoint]) -> dict[str, list[str]]:
+    """Return the names of what has no φ or no δ, by the reason."""
+    names_by_reason: dict[str, list[str]] = {}
+    for line, phi, delta in points:
         if not defined_point(phi, delta):
-            name = shorten_name(printable(entry.name), NAME).replace(" ", TIE)
-            cells = (cell for cell in (phi, delta) if isinstance(cell, Estimate))
-            why = next((c.reason for c in cells if c.value is None and c.reason), "")
-            why = REASONS.get(why, why.replace("_", " ")) or "φ or δ is undefined"
-            lost.setdefault(why, []).append(f"'{name}'")
-    for reason, names in lost.items():
-        more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
-        notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{more}")
-    notes = [*scene.notes, *notes]
-    return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
+            name = shorten_name(printable(line.name), NAME).replace(" ", TIE)
+            estimates = [cell for cell in (phi, delta) if isinstance(cell, Estimate)]
+            codes = (cell.reason for cell in estimates if cell.value is None and cell.reason)
+            code = next(codes, "")
+            reason = REASONS.get(code, code.replace("_", " ")) or "φ or δ is undefined"
+            names_by_reason.setdefault(reason, []).append(f"'{name}'")
+    return names_by_reason
 
 
 def _models_with_curves(result: Document) -> list[str]:
@@ -253,13 +346,14 @@ def _models_with_curves(result: Document) -> list[str]:
 
 
 def _curve_points(
-    result: Document, drawn: Sequence[str], markers: dict[str, str], population: Diamond
+    result: Document, models: Sequence[str], markers: Mapping[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
+    """Return the points of the curves of some models, each with the marker of its model."""
     points: dict[str, list[Point]] = {}
     for row in result.unsliced_rows("curve"):
-        at = point_in_population(population, row["phi"], row["delta"])
-        if at and row["model"] in drawn:
-            points.setdefault(str(row["model"]), []).append(at)
+        point = point_in_population(population, row["phi"], row["delta"])
+        if point and row["model"] in models:
+            points.setdefault(str(row["model"]), []).append(point)
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
 
 
@@ -272,42 +366,67 @@ def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Poi
         sides = [(r.low, r.high) for r in rates if r.low is not None and r.high is not None]
         if len(sides) == 2:
             (a, b), (c, d) = sides
-            ends = ((b, d), (b, c), (a, c), (a, d))
-            regions.append(tuple(population.move((x - y, x + y - 1)) for x, y in ends))
+            corners = ((b, d), (b, c), (a, c), (a, d))
+            regions.append(tuple(population.move((x - y, x + y - 1)) for x, y in corners))
     return tuple(regions)
 
 
-def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
+@dataclass(frozen=True, slots=True)
+class MarkedFeature:
+    """A feature that is named among many, and why: its φ or δ is extreme."""
+
+    marker: str
+    name: str
+    reason: str
+    point: Point
+
+
+def density_scenes(result: Document, populations: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, the most extreme ones marked and named."""
     rows = features_to_draw(result)
-    drawn = [(row, at) for row in rows if (at := row_point(row, "phi", "delta"))]
-    points = [at for _, at in drawn]
-    roles = Counter(str(row["role"]) for row, _ in drawn if row["role"])
-    far: dict[int, tuple[str, str]] = {}
-    for markers, why, find, axis in (
+    defined = [(row, point) for row in rows if (point := row_point(row, "phi", "delta"))]
+    points = [point for _, point in defined]
+    marked = [
+        MarkedFeature(marker, str(defined[index][0]["feature"]), reason, points[index])
+        for index, (marker, reason) in _extreme_points(points).items()
+    ]
+    notes = _density_notes([row for row, _ in defined], len(rows))
+    for population in populations:
+        dots = [Dot(feature.marker, population.move(feature.point)) for feature in marked]
+        yield Scene(
+            population,
+            tuple(dots),
+            lines=isometric_contours(result, population, SHADED),
+            density=tuple(map(population.move, points)),
+            headings=("feature", *population.symbols, ""),
+            entries=tuple(
+                KeyEntry(dot.marker, feature.name, (*map(format_cell, dot.at), feature.reason))
+                for feature, dot in zip(marked, dots, strict=True)
+            ),
+            notes=notes,
+        )
+
+
+def _extreme_points(points: Sequence[Point]) -> dict[int, tuple[str, str]]:
+    """Return the markers of the most extreme points, and why they are, by the index of a point."""
+    markers_by_index: dict[int, tuple[str, str]] = {}
+    for markers, reason, find_extremes, axis in (
         ("12345", "highest δ", nlargest, 1),
         ("abcde", "lowest δ", nsmallest, 1),
         ("ABC", "highest φ", nlargest, 0),
     ):
-        values = [at[axis] for at in points]
-        chosen = find(len(markers), range(len(points)), values.__getitem__)
-        for char, i in zip(markers, chosen, strict=False):
-            far.setdefault(i, (char, why))
-    named = [(char, str(drawn[i][0]["feature"]), why, i) for i, (char, why) in far.items()]
-    told = ", ".join(f"{count:,} {role}" for role, count in roles.most_common())
-    notes = [f"{len(points):,} features{f': {told}' if told else ''}"]
-    if lost := len(rows) - len(points):
-        notes.append(f"{lost:,} more not shown: φ or δ is undefined")
-    for population in shown:
-        there = {i: population.move(points[i]) for i in far}
-        numbers = {i: tuple(map(format_cell, at)) for i, at in there.items()}
-        entries = tuple(KeyEntry(char, name, (*numbers[i], why)) for char, name, why, i in named)
-        yield Scene(
-            population,
-            tuple(Dot(char, there[i]) for char, _, _, i in named),
-            lines=isometric_contours(result, population, SHADED),
-            density=tuple(map(population.move, points)),
-            headings=("feature", *population.symbols, ""),
-            entries=entries,
-            notes=tuple(notes),
-        )
+        values = [point[axis] for point in points]
+        indices = find_extremes(len(markers), range(len(points)), values.__getitem__)
+        for marker, index in zip(markers, indices, strict=False):
+            markers_by_index.setdefault(index, (marker, reason))
+    return markers_by_index
+
+
+def _density_notes(defined: Sequence[Row], number_of_features: int) -> tuple[str, ...]:
+    """Return how many features are drawn, by their roles, and how many are not."""
+    roles = Counter(str(row["role"]) for row in defined if row["role"])
+    counts = ", ".join(f"{count:,} {role}" for role, count in roles.most_common())
+    note = f"{len(defined):,} features{f': {counts}' if counts else ''}"
+    if undefined := number_of_features - len(defined):
+        return note, f"{undefined:,} more not shown: φ or δ is undefined"
+    return (note,)

@@ -1,0 +1,170 @@
+"""Tables of report on thresholds: those chosen, abstention zones, the risk-coverage curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.formatting import format_percent
+from clfeval.pages.schema import Source, TableView
+from clfeval.pages.table_parts import (
+    INFINITE,
+    MAX_ROWS,
+    REASONS,
+    existing_tables,
+    format_exact,
+    sort_by_column,
+)
+
+RULES = ("score >= t", "never positive", "always positive")
+CUTOFF_RATES: Mapping[str, Source] = {
+    "sens.": "sensitivity",
+    "spec.": "specificity",
+    "PPV": "precision",
+    "NPV": "npv",
+}
+
+
+def threshold_tables(result: Document) -> Iterator[TableView]:
+    """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
+    if rows := order_by_rule(result, result.unsliced_rows("cutoffs"), "roc_auc"):
+        yield _cutoff_table(rows)
+    if rows := order_by_rule(result, result.unsliced_rows("abstentions"), "roc_auc"):
+        yield _abstention_table(rows)
+    yield from existing_tables(result, _risk_table(result.unsliced_rows("risk")))
+
+
+def _cutoff_table(rows: Sequence[Row]) -> TableView:
+    """Return the table of chosen thresholds; a rule that chose them all is in the title."""
+    columns: dict[str, Source] = {
+        **_model_column(rows),
+        "chosen by": _format_rule,
+        "threshold": _format_threshold,
+        "goal:\nnew data": "corrected",
+        "goal:\nsame rows": "value",
+        **CUTOFF_RATES,
+        "flagged": "flagged",
+        "bootstrap": _bootstrap_interval,
+    }
+    title = "Thresholds chosen on these rows"
+    rules = {_format_rule(row) for row in rows}
+    if len(rules) == 1:
+        title += f": {min(rules)}"
+        del columns["chosen by"]
+    return TableView(
+        "cutoffs",
+        title,
+        columns,
+        rows,
+        MAX_ROWS,
+        _cutoff_note(rows),
+        rank="asked",
+        lead="corrected",
+        right=("threshold",),
+        places=(),
+        legend=("goal: same rows", "bootstrap"),
+    )
+
+
+def _cutoff_note(rows: Sequence[Row]) -> str:
+    """Return on what data the values are, what is maximized, and why values are undefined."""
+    note = "values are expected on new data, except same rows"
+    goals = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
+    if goals:
+        note += f"; goal: {' or '.join(goals)}, maximized under the constraint"
+    reasons = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
+    undefined = [reason for reason in reasons if reason is not None and reason not in INFINITE]
+    return "; –: ".join((note, *(REASONS.get(reason, reason) for reason in undefined)))
+
+
+def _abstention_table(rows: Sequence[Row]) -> TableView:
+    """Return the table of abstention zones; the costs that chose them are in the note."""
+    rules = {str(row["chosen_by"]) for row in rows}
+    costs = {rule for rule in rules if rule.startswith("cost")}
+    note = "all rows: accuracy without abstention"
+    if len(costs) == 1:
+        note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
+
+    def format_zone_rule(row: Row) -> str:
+        return "cost" if costs == {str(row["chosen_by"])} else _format_rule(row)
+
+    columns: dict[str, Source] = {
+        **_model_column(rows),
+        "zone": format_zone_rule,
+        "abstains at": _format_zone,
+        "coverage": "coverage",
+        "accuracy": "accuracy",
+        "all rows": "accuracy_of_all",
+        **CUTOFF_RATES,
+    }
+    if costs:
+        columns |= {"cost": "cost", "cost of all": "cost_of_all"}
+    return TableView(
+        "abstentions",
+        "Abstention near the threshold",
+        columns,
+        rows,
+        MAX_ROWS,
+        note,
+        rank="asked",
+        lead="accuracy",
+        places=(),
+    )
+
+
+def _risk_table(rows: Sequence[Row]) -> TableView:
+    """Return the risk-coverage curve: of each model one row in every twentieth of the coverage."""
+    first_rows: dict[tuple[Cell, int], Row] = {}
+    for row in rows:
+        step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
+        first_rows.setdefault((row["model"], step), row)
+    return TableView(
+        "risk",
+        "Risk-coverage curve: error rate among rows with a prediction",
+        "model coverage risk distance",
+        [*first_rows.values()],
+        4 * MAX_ROWS,
+        total=len(rows),
+    )
+
+
+def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
+    """Return rows by rule, then in the order of the models by a measure."""
+    models = sort_by_column(result.unsliced_rows("models"), measure) if rows else ()
+    names = [row["model"] for row in models]
+    rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
+    return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
+
+
+def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
+    return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
+
+
+def _format_rule(row: Row) -> str:
+    """Return a rule as it is typed, a share in percent."""
+    text = str(row["chosen_by"])
+    try:
+        return f"{format_percent(float(text))}%"
+    except ValueError:
+        return text.replace("expected_cost:", "cost:")
+
+
+def _format_threshold(row: Row) -> str:
+    words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
+    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
+
+
+def _bootstrap_interval(row: Row) -> str:
+    low, high = row["threshold_low"], row["threshold_high"]
+    if low is None:
+        return ""
+    return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
+
+
+def _format_zone(row: Row) -> str:
+    if row["low"] is None:
+        return "–"
+    low, high = format_exact(row["low"]), format_exact(row["high"])
+    if row["high"] is None:
+        return f"from {low} up"
+    return "none" if row["low"] == row["high"] else f"{low} to {high}"
