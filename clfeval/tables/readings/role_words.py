@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clfeval.errors import list_names, quote_name
+from clfeval.errors import join_texts, quote_name
 from clfeval.records import dataclass, field
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.readings.reading import Question
@@ -82,10 +82,12 @@ MOST_MODELS_NAMED = 4
 def _write_phrase(phrase: Phrase, names: Sequence[str]) -> str:
     """Return what columns mean; columns that are left out are all named."""
     of_one, of_several = phrase
+    quoted = [quote_name(name) for name in names]
     if len(names) == 1:
-        return of_one.format(quote_name(names[0]))
-    limit = MOST_MODELS_NAMED if of_several == ARE_MODELS else len(names)
-    return of_several.format(list_names(names, limit))
+        return of_one.format(*quoted)
+    if of_several == ARE_MODELS and len(names) > MOST_MODELS_NAMED:
+        return of_several.format(join_texts(quoted, MOST_MODELS_NAMED - 1))
+    return of_several.format(f"{', '.join(quoted[:-1])} and {quoted[-1]}")
 
 
 def _pinned_name(model: ModelColumns) -> str:
