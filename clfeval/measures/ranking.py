@@ -104,7 +104,7 @@ def partial_auc(
 ) -> Floats:
     """Return the ROC AUC over a range of false positive rates, standardised: 1/2 chance, 1 best.
 
-    (1 + (A - least) / (most - least)) / 2   least = (b² - a²) / 2   most = b - a
+    (1 + (A - chance) / (b - a - chance)) / 2   chance = (b² - a²) / 2
 
     with A the area below the curve between the false positive rates a and b, its points joined by
     lines. Of 0..1 it is the whole area. Below 0 only for rankings worse than chance; NaN without
@@ -116,14 +116,23 @@ def partial_auc(
         raise ValueError(f"{low:g} to {high:g} is not a range between 0 and 1")
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
-    top, right = divide(_from_above(pos), p[..., None]), divide(_from_above(neg), n[..., None])
-    bottom, left = _next_higher(top, 0.0), _next_higher(right, 0.0)
-    ends = np.clip(left, low, high), np.clip(right, low, high)
+    top = divide(_from_above(pos), p[..., None])
+    right = divide(_from_above(neg), n[..., None])
+    area = _area_within(right, top, low, high)
+    chance = (high**2 - low**2) / 2
+    return np.asarray((1 + (area - chance) / (high - low - chance)) / 2)
+
+
+def _area_within(right: Floats, top: Floats, low: float, high: float) -> Floats:
+    """Return the area (...) below lines that join ROC points (..., m), of FPR from low to high."""
+    bottom = _next_higher(top, 0.0)
+    left = _next_higher(right, 0.0)
+    start = np.clip(left, low, high)
+    stop = np.clip(right, low, high)
     slope = np.divide(top - bottom, right - left, out=np.zeros_like(top), where=right > left)
-    heights = [bottom + slope * (end - left) for end in ends]
-    area = ((ends[1] - ends[0]) * (heights[0] + heights[1]) / 2).sum(axis=-1)
-    least, most = (high**2 - low**2) / 2, high - low
-    return np.asarray((1 + (area - least) / (most - least)) / 2)
+    start_height = bottom + slope * (start - left)
+    stop_height = bottom + slope * (stop - left)
+    return np.asarray(((stop - start) * (start_height + stop_height) / 2).sum(axis=-1))
 
 
 def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
