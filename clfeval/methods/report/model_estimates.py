@@ -48,50 +48,71 @@ Observed = Mapping[tuple[str, str], Estimate]
 def score_estimates(
     weights: Counts | None,
     owners: Ints | None,
-    asked: RequestedMeasure,
-    moved: Mapping[str, tuple[float, Floats]],
+    requested: RequestedMeasure,
+    influence: Mapping[str, tuple[float, Floats]],
     sizes: Floats,
     *,
     sampling: bool,
     sums: DifferenceSums | None = None,
 ) -> PairedEstimates | None:
-    """Return paired estimates by a measure of scores; moved: value and influence of rows (n,).
+    """Return paired estimates by a measure of scores; influence: value, influence of rows (n,).
 
     sums: those of rows, where the influence is that of groups of rows.
     """
-    names, k = list(moved), len(moved)
-    if not names:
+    if not influence:
         return None
-    values, each = zip(*moved.values(), strict=True)
-    measure, flips, steps = asked.measure, None, np.zeros((k, 0))
-    least = float(sizes[sizes > 0].min())
+    values, by_model = zip(*influence.values(), strict=True)
+    measure = requested.measure
+    fewest = float(sizes[sizes > 0].min())
+    flips = None
+    steps = np.zeros((len(influence), 0))
     span = measure.high - measure.low
     if measure.interval == "delong":
-        steps = np.full((k, len(sizes)), span)
+        steps = np.full((len(influence), len(sizes)), span)
     elif measure.loss is not None and isfinite(span):
-        of = None if owners is None else np.bincount(owners, weights)
-        rows = sizes.sum() if of is None else of.sum() ** 2 / (of**2).sum()
-        steps, sizes = np.full((k, 1), span), np.array([rows])
+        steps = np.full((len(influence), 1), span)
+        sizes = np.array([_effective_rows(weights, owners, sizes)])
     elif measure.id in (NET_BENEFIT, AT_RISK):
-        row = 1.0 if weights is None or not (sampling or owners is not None) else weights.mean()
+        weighted = weights is not None and (sampling or owners is not None)
+        row = weights.mean() if weights is not None and weighted else 1.0
         # f + NB is 1 of a true positive, - t / (1 - t) of a false positive, 0 of other rows
-        ends = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in moved.values()])
-        squares = (ends**2).sum(axis=1) * row**2
-        differ = (
-            sums.apart > 0
-            if sums is not None
-            else np.array([[not np.array_equal(one, other) for one in each] for other in each])
-        )
-        flips = np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
-        steps = ends * sizes / sizes.sum()  # of negatives, of positives
+        steps = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in influence.values()])
+        flips = _net_benefit_flips(steps, row, by_model, sums)
+        steps = steps * sizes / sizes.sum()  # of negatives, of positives
     if sums is not None:
-        known = sums.errors(sums.mass, sums.mass, least, flips)
+        errors = sums.errors(sums.mass, sums.mass, fewest, flips)
     else:
-        known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
+        errors = errors_of_rows(
+            by_model, weights, owners, sampling=sampling, fewest=fewest, flips=flips
+        )
     sizes = sizes if steps.shape[1] else np.zeros(0)
     return label_measures.make_paired_estimates(
-        asked, names, np.array(values), known, least, (steps, sizes)
+        requested, list(influence), np.array(values), errors, fewest, (steps, sizes)
     )
+
+
+def _effective_rows(weights: Counts | None, owners: Ints | None, sizes: Floats) -> float:
+    """Return the number of rows, or the effective number of clusters n² / sum n_c²."""
+    if owners is None:
+        return float(sizes.sum())
+    n = np.bincount(owners, weights)
+    return float(n.sum() ** 2 / (n**2).sum())
+
+
+def _net_benefit_flips(
+    steps: Floats, row: float, influence: Sequence[Floats], sums: DifferenceSums | None
+) -> Floats:
+    """Return the correction of the variance of differences between k net benefits, (k, k).
+
+    steps (k, 2): change by one row of each class; 0 where two models differ in no row.
+    """
+    squares = (steps**2).sum(axis=1) * row**2
+    differ = np.array(
+        [[not np.array_equal(first, second) for first in influence] for second in influence]
+        if sums is None
+        else sums.apart > 0
+    )
+    return np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
 
 
 def row_score_influence(
@@ -172,38 +193,32 @@ def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list
 
 
 def class_label_estimates(
-    patterns: ClassPatterns, asked: RequestedMeasure
+    patterns: ClassPatterns, requested: RequestedMeasure
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of C x C tables, or its mean over classes."""
-    form = asked.measure.classes
+    form = requested.measure.classes
     if form is None or (form.of is not None and form.influence is None):
         return None
-    of, influence = form.of, form.influence
-    if of is None or influence is None:
-        of, influence = (
-            partial(one, asked.measure, by="macro") for one in (class_average, average_influence)
-        )
-    tables, c = patterns.tables, len(patterns.classes)
-    values = np.array([float(of(table)) for table in tables])
-    some = np.flatnonzero(np.isfinite(values)).tolist()
-    if not some:
+    function = form.of
+    influence_of = form.influence
+    if function is None or influence_of is None:
+        function = partial(class_average, requested.measure, by="macro")
+        influence_of = partial(average_influence, requested.measure, by="macro")
+    tables = patterns.tables
+    c = len(patterns.classes)
+    values = np.array([float(function(table)) for table in tables])
+    models = np.flatnonzero(np.isfinite(values)).tolist()
+    if not models:
         return None
-    moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
-    wider = np.ones(c)
-    if form.of is None or asked.measure.id in OVER_CLASSES:
-        wider = small_sample_factors(patterns)
+    influence = np.array([influence_of(tables[i]).reshape(-1)[patterns.cells(i)] for i in models])
+    if form.of is None or requested.measure.id in OVER_CLASSES:
+        influence = influence * small_sample_factors(patterns)[patterns.truth]
     row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
-    f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
+    f = np.array([influence_of(tables[i] + row / c) for i in models]).reshape(len(models), c, c)
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
+    changes = label_measures.RowChanges(f.max(axis=2) - f.min(axis=2), shares, row)
     return label_measures.estimates_from_influence(
-        asked,
-        patterns,
-        some,
-        values[some],
-        moved * wider[patterns.truth],
-        f.max(axis=2) - f.min(axis=2),
-        shares,
-        row,
+        requested, patterns, models, values[models], influence, changes
     )
 
 
