@@ -96,27 +96,27 @@ class PairFamily:
 
         values: of the models, with their own intervals.
         """
-        one = self.estimates
-        own = [Estimate(value) for value in one.values.tolist()] if values is None else values
-        d, low, high, _ = one.intervals(self.first, self.second, level=self.level)
-        _, least, most, _ = one.intervals(self.first, self.second, level=self.each_level)
-        columns = (d, low, high, least, most, self.p, self.adjusted)
-        found = []
+        if values is None:
+            values = [Estimate(value) for value in self.estimates.values.tolist()]
+        pairs = (self.first, self.second)
+        d, low, high, _ = self.estimates.intervals(*pairs, level=self.level)
+        _, outer_low, outer_high, _ = self.estimates.intervals(*pairs, level=self.each_level)
+        columns = (d, low, high, outer_low, outer_high, self.p, self.adjusted)
+        changes = []
         for (i, j), *row in zip(self.pairs, *(x.tolist() for x in columns), strict=True):
-            value, *ends, outer_low, outer_high, p, adjusted = row
-            found.append(
+            changes.append(
                 Change(
-                    own[j],
-                    own[i],
-                    estimate_or_none(value, *ends),
-                    number_or_none(p),
-                    number_or_none(adjusted),
-                    estimate_or_none(value, outer_low, outer_high),
+                    values[j],
+                    values[i],
+                    estimate_or_none(*row[:3]),
+                    number_or_none(row[5]),
+                    number_or_none(row[6]),
+                    estimate_or_none(row[0], row[3], row[4]),
                     paired=True,
                     rows=rows,
                 )
             )
-        return found
+        return changes
 
 
 def adjusted_family(
@@ -242,30 +242,22 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
     Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
     Association 106:1602, by draws.
     """
-    v, k = estimates.known.covariance, len(estimates.models)
+    v = estimates.known.covariance
+    k = len(estimates.models)
     if v is None or not estimates.sign or not np.isfinite(v).all():
         return None
     x = estimates.sign * estimates.values
-    leader, worse = int(x.argmax()), np.zeros((k, k), bool)  # the first significantly worse
-    if family is not None:
-        for (i, j), told in zip(family.pairs, family.significant.tolist(), strict=True):
-            if told and x[i] != x[j]:
-                low, high = (i, j) if x[i] < x[j] else (j, i)
-                worse[low, high] = True
-    root, v, place = _by_name(estimates)
-    draws = int(np.clip(_MOST // 20 // k, _MIN_DRAWS, DRAWS))
-    rng = random_stream(seed, f"best\0{estimates.metric}")
-    drawn = x + normal_draws(root, draws, rng)[:, place]
-    at = drawn.argmax(axis=1)
-    optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
-    step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
-    top = drawn >= drawn.max(axis=1, keepdims=True) - step  # two that never differ are equal
-    first = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
+    leader = int(x.argmax())
+    worse = _significantly_worse(family, x)
+    values = _drawn_values(estimates, x, seed)
+    winner = values.argmax(axis=1)
+    gains = values[np.arange(len(values)), winner] - x[winner]
+    optimism = float(gains.mean()) if k > 1 else 0.0
     second = int(np.where(np.arange(k) == leader, -np.inf, x).argmax())
     return BestSet(
         estimates.models,
         ~worse[:, leader],
-        first,
+        _shares_of_first(values),
         1 + worse.sum(axis=1),
         k - worse.sum(axis=0),
         leader,
@@ -274,6 +266,32 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
         float(estimates.known.errors[leader, second]),
         float(estimates.known.df[leader, second]),
     )
+
+
+def _significantly_worse(family: PairFamily | None, x: Floats) -> Bools:
+    """Return whether each model is significantly worse than each other one, (k, k)."""
+    worse = np.zeros((len(x), len(x)), bool)
+    if family is not None:
+        for (i, j), significant in zip(family.pairs, family.significant.tolist(), strict=True):
+            if significant and x[i] != x[j]:
+                low, high = (i, j) if x[i] < x[j] else (j, i)
+                worse[low, high] = True
+    return worse
+
+
+def _drawn_values(estimates: PairedEstimates, x: Floats, seed: int) -> Floats:
+    """Return draws of the estimates around x, (r, k), from their joint distribution."""
+    root, _, position = _by_name(estimates)
+    draws = int(np.clip(_MOST // 20 // len(x), _MIN_DRAWS, DRAWS))
+    rng = random_stream(seed, f"best\0{estimates.metric}")
+    return np.asarray(x + normal_draws(root, draws, rng)[:, position])
+
+
+def _shares_of_first(values: Floats) -> Floats:
+    """Return the share of draws (r, k) in which each model is the best, ties shared equally."""
+    step = _EQUAL * float(np.abs(values - values.mean(axis=0)).max(initial=0.0)) or 1.0
+    top = values >= values.max(axis=1, keepdims=True) - step  # two that never differ are equal
+    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 @lru_cache(1)  # of 1,000 models a root takes a second
