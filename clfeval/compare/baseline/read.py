@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from glob import glob
 from math import isclose, isfinite
 from os import PathLike, fspath
@@ -289,36 +289,59 @@ def baseline_lines(
     last accepted label, or the last one. run: only lines of that run of a batch. but: the label
     that is being added. UsageError where only lines of runs are there, and no run is named.
     """
-    past = read_history(name)
-    every = [line for line in past.lines if line.command == command]
-    mine = [line for line in every if line.run == run]
-    if every and not mine and run is None:
-        runs = list(dict.fromkeys(str(line.run) for line in every))
-        what = f"has only lines of batch runs: {list_names(runs)}"
-        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
-        raise UsageError.new(what, CODE, name, hint=hint)
-    earlier = [one for one in mine if one.label != but]
-    same = {
-        (one.label, one.model)
-        for one in earlier
-        if one.model in now and same_rows(one, now[one.model])
+    history = read_history(name)
+    lines = _lines_of_run(history.lines, name, command, run)
+    earlier = [line for line in lines if line.label != but]
+    repeated = {
+        (line.label, line.model)
+        for line in earlier
+        if line.model in now and same_rows(line, now[line.model])
     }
-    last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
-    for one in earlier:
-        if all(one.gates.values()):
-            last[one.model] = one
-            if (one.label, one.model) not in same:
-                others[one.model] = one
-    for model, one in last.items():
-        if (one.label, model) in same and same_values(one, now[model]):
-            last[model] = others.get(model, one)
-    held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
-    labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
-    known = {one.label for one in held.values()} or {*labels}
-    latest = next((label for label in reversed(labels) if label in known), None)
-    there = {one.model for one in mine if one.label == latest} | {*now}
-    kept = {model: line for model, line in (last | held).items() if model in there}
-    return kept, [label for label in labels if label in {label for label, _ in same}]
+    last = _last_passing_lines(earlier, now, repeated)
+    accepted = {key[2]: line for key, line in history.accepted.items() if key[:2] == (command, run)}
+    labels = list(dict.fromkeys(line.label for line in lines if accepted or line.label != but))
+    eligible = {line.label for line in accepted.values()} or {*labels}
+    latest = next((label for label in reversed(labels) if label in eligible), None)
+    models = {line.model for line in lines if line.label == latest} | {*now}
+    compared = {model: line for model, line in (last | accepted).items() if model in models}
+    return compared, [label for label in labels if label in {label for label, _ in repeated}]
+
+
+def _lines_of_run(
+    lines: Sequence[HistoryLine], name: str, command: str, run: str | None
+) -> list[HistoryLine]:
+    """Return the lines of a command and run; UsageError where there are only those of runs."""
+    of_command = [line for line in lines if line.command == command]
+    of_run = [line for line in of_command if line.run == run]
+    if of_command and not of_run and run is None:
+        runs = list(dict.fromkeys(str(line.run) for line in of_command))
+        message = f"has only lines of batch runs: {list_names(runs)}"
+        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
+        raise UsageError.new(message, CODE, name, hint=hint)
+    return of_run
+
+
+def _last_passing_lines(
+    lines: Sequence[HistoryLine],
+    now: Mapping[str, HistoryLine],
+    repeated: Collection[tuple[str, str]],
+) -> dict[str, HistoryLine]:
+    """Return the last line of each model that missed no gate.
+
+    repeated: labels and models with the rows of now. A line with the values of now as well gives
+    way to the last one of different rows.
+    """
+    last = dict[str, HistoryLine]()
+    last_of_different_rows = dict[str, HistoryLine]()
+    for line in lines:
+        if all(line.gates.values()):
+            last[line.model] = line
+            if (line.label, line.model) not in repeated:
+                last_of_different_rows[line.model] = line
+    for model, line in last.items():
+        if (line.label, model) in repeated and same_values(line, now[model]):
+            last[model] = last_of_different_rows.get(model, line)
+    return last
 
 
 def result_lines(
