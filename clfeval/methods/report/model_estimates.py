@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
-from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
+from clfeval.compare.families import BestSet, PairPlaces, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.patterns import PatternCounts
@@ -338,51 +338,77 @@ def class_bootstrap_estimates(
 
 
 def _estimates_from_draws(
-    held: Sequence[RequestedMeasure],
+    measures: Sequence[RequestedMeasure],
     names: Sequence[str],
     values: Observed,
     reference: str | None,
-    least: float,
-    wanted: IntervalSettings,
-    drawn: Callable[[Sequence[ModelPair]], Iterable[Floats]],
+    fewest: float,
+    settings: IntervalSettings,
+    draw_differences: Callable[[Sequence[ModelPair]], Iterable[Floats]],
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
-    none, level = Estimate(None), wanted.level or 0.95
+    none = Estimate(None)
     models = {
-        one.name: [name for name in names if values.get((name, one.name), none).value is not None]
-        for one in held
+        measure.name: [
+            name for name in names if values.get((name, measure.name), none).value is not None
+        ]
+        for measure in measures
     }
-    pairs = {name: family_pairs(reference, some) for name, some in models.items()}
-    both = dict.fromkeys(
-        _by_name(some[i], some[j]) for name, some in models.items() for i, j in pairs[name]
+    pairs = {name: family_pairs(reference, members) for name, members in models.items()}
+    distinct = dict.fromkeys(
+        _by_name(members[i], members[j]) for name, members in models.items() for i, j in pairs[name]
     )
-    draws, found = dict(zip(both, drawn([*both]), strict=True)), dict[str, PairedEstimates]()
-    for place, one in enumerate(held):
-        mine = models[one.name]
-        value = np.array([values[name, one.name].value for name in mine], np.float64)
-        errors, df, low, high = (np.full((len(mine),) * 2, fill) for fill in (nan, 0.0, nan, nan))
-        how = dict[tuple[int, int], str]()
-        for i, j in pairs[one.name]:
-            turn = 1 if mine[i] < mine[j] else -1
-            each = turn * draws[_by_name(mine[i], mine[j])][place]
-            size = float(np.abs(value[[i, j]]).max())
-            errors[i, j], df[i, j], low[i, j], high[i, j] = bootstrap_difference(
-                float(value[i] - value[j]), each, size, level=level, fewest=least
+    draws = dict(zip(distinct, draw_differences([*distinct]), strict=True))
+    estimates = dict[str, PairedEstimates]()
+    for k, measure in enumerate(measures):
+        name = measure.name
+        if pairs[name]:
+            numbers = {model: values[model, name].value for model in models[name]}
+            measure_draws = {pair: differences[k] for pair, differences in draws.items()}
+            estimates[name] = _estimates_of_measure(
+                measure, numbers, pairs[name], measure_draws, fewest, settings
             )
-            how[i, j] = describe_resampling(len(each), int(np.isnan(each).sum()), wanted)
-        if how:
-            found[one.name] = PairedEstimates(
-                one.name,
-                one.measure,
-                tuple(mine),
-                value,
-                DifferenceErrors(errors, df),
-                least,
-                np.zeros((len(mine), 0)),
-                np.zeros(0),
-                BootstrapLimits(low, high, level, how),
-            )
-    return found
+    return estimates
+
+
+def _estimates_of_measure(
+    requested: RequestedMeasure,
+    numbers: Mapping[str, float | None],
+    pairs: PairPlaces,
+    draws: Mapping[ModelPair, Floats],
+    fewest: float,
+    settings: IntervalSettings,
+) -> PairedEstimates:
+    """Return paired estimates by a measure; numbers: of the models; draws: differences, (r,)."""
+    names = tuple(numbers)
+    values = np.array(list(numbers.values()), np.float64)
+    level = settings.level or 0.95
+    shape = (len(names), len(names))
+    errors = np.full(shape, nan)
+    df = np.full(shape, 0.0)
+    low = np.full(shape, nan)
+    high = np.full(shape, nan)
+    methods = dict[tuple[int, int], str]()
+    for i, j in pairs:
+        sign = 1 if names[i] < names[j] else -1
+        differences = sign * draws[_by_name(names[i], names[j])]
+        size = float(np.abs(values[[i, j]]).max())
+        errors[i, j], df[i, j], low[i, j], high[i, j] = bootstrap_difference(
+            float(values[i] - values[j]), differences, size, level=level, fewest=fewest
+        )
+        undefined = int(np.isnan(differences).sum())
+        methods[i, j] = describe_resampling(len(differences), undefined, settings)
+    return PairedEstimates(
+        requested.name,
+        requested.measure,
+        names,
+        values,
+        DifferenceErrors(errors, df),
+        fewest,
+        np.zeros((len(names), 0)),
+        np.zeros(0),
+        BootstrapLimits(low, high, level, methods),
+    )
 
 
 def bootstrap_difference(
