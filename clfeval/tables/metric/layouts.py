@@ -307,46 +307,58 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
 
 def _sheet_of_cells(
     grid: Grid,
-    wanted: Sequence[str],
+    requested: Sequence[str],
     columns: LongColumns,
-    keep: NDArray[np.intp],
+    rows: NDArray[np.intp],
     models: Sequence[str | None],
     metrics: Sequence[str | None],
 ) -> Sheet:
-    every, i = _encode_names(models)
-    others, code = _encode_names(metrics)
-    status = grid.numbers(columns.value, columns.reason).status[keep]
-    counts = np.bincount(code[is_numeric(status)], minlength=len(others))
-    measured = {name: number for name, number in others.items() if counts[number]}
-    found = requested_metrics(grid, wanted, measured, others)
-    k, n = len(every), len(found)
-    if k * n > max(SMALL, MOST * len(keep)):
-        what = f"most values are missing: {len(keep):,} rows for {k:,} models and {n:,} metrics"
-        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
-        fixes = {"layout": "wide"}
-        raise DataError.new(what, "missing-value", grid.name, hint=hint, fixes=fixes)
-    place = np.full(len(others), -1)
-    place[list(found.values())] = range(n)
-    j = place[code]
+    """Return the sheet of some rows of a long table, with the model and metric of each."""
+    model_codes, i = _encode_names(models)
+    metric_codes, code = _encode_names(metrics)
+    status = grid.numbers(columns.value, columns.reason).status[rows]
+    counts = np.bincount(code[is_numeric(status)], minlength=len(metric_codes))
+    measured = {name: number for name, number in metric_codes.items() if counts[number]}
+    shown_metrics = requested_metrics(grid, requested, measured, metric_codes)
+    shape = (len(model_codes), len(shown_metrics))
+    _refuse_mostly_missing(grid, columns, len(rows), shape)
+    column = np.full(len(metric_codes), -1)
+    column[list(shown_metrics.values())] = range(len(shown_metrics))
+    j = column[code]
     used = np.flatnonzero(j >= 0)
-    i, j, record = i[used], j[used], keep[used]
-    _refuse_twice(grid, grid.columns[columns.metric], list(every), list(found), (i, j, record))
-    records = np.full((k, n), -1)
-    records[i, j] = record
+    cells = (i[used], j[used], rows[used])
+    metric_column = grid.columns[columns.metric]
+    _refuse_twice(grid, metric_column, list(model_codes), list(shown_metrics), cells)
+    records = np.full(shape, -1)
+    records[cells[0], cells[1]] = cells[2]
     return Sheet(
         layout="result" if grid.columns[columns.value] in _measure_columns(grid) else "long",
-        models=list(every),
-        metrics=list(found),
+        models=list(model_codes),
+        metrics=list(shown_metrics),
         places=ValuePlaces(records, np.array([[columns.value]])),
         named=columns.model,
         roles={
             grid.columns[columns.model]: "names of models",
-            grid.columns[columns.metric]: "names of metrics",
+            metric_column: "names of metrics",
             grid.columns[columns.value]: "values",
         },
         reasons={} if columns.reason is None else {columns.value: columns.reason},
-        ignored=[name for name in others if name not in measured and name not in found],
+        ignored=[
+            name for name in metric_codes if name not in measured and name not in shown_metrics
+        ],
     )
+
+
+def _refuse_mostly_missing(
+    grid: Grid, columns: LongColumns, rows: int, shape: tuple[int, int]
+) -> None:
+    """Raise DataError for a large table of models and metrics that has few values."""
+    k, n = shape
+    if k * n > max(SMALL, MOST * rows):
+        message = f"most values are missing: {rows:,} rows for {k:,} models and {n:,} metrics"
+        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
+        fixes = {"layout": "wide"}
+        raise DataError.new(message, "missing-value", grid.name, hint=hint, fixes=fixes)
 
 
 def _encode_names(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
