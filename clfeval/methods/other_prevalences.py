@@ -229,44 +229,54 @@ def prevalence_options(
 
 
 def prevalence_rows(
-    given: Sample, options: TuneOptions, places: Sequence[Place], used: Sequence[UsedThreshold]
+    sample: Sample, options: TuneOptions, places: Sequence[Place], used: Sequence[UsedThreshold]
 ) -> list[Row]:
     """Return PPV, NPV and alarms of models in each population, expected on new data.
 
-    Limits reach to the values here. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
+    Limits reach to the values on these rows. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
     """
-    rows, every = list[Row](), np.arange(len(used))
-    expected = concatenate_counts({i: one.expected for i, one in enumerate(used)})[1]
-    here = concatenate_counts({i: one.here for i, one in enumerate(used)})[1]
-    tuner = TunedModels(given, options, (None,) * len(used), expected)
-    for kind, one in places:
-        ratio = np.full(len(used), np.nan if kind == "sample" else one.ratio)
-        cells, chosen = (Cells.at_odds(x, every, ratio) for x in (expected, here))
-        found = {name: tuner.estimates(name, cells, chosen) for name in RATES}
-        alarms = tuner.estimates("detection_prevalence", cells, chosen, ROWS)
-        benefit = list[Estimate]()
-        for i, (*_, t) in enumerate(used):
-            own = options if t is None or not 0 < t < 1 else replace(options, cost=(t, 1 - t))
-            benefit.append(Estimate(None, reason="needs_threshold"))
-            if own.outcome_costs is not None:
-                mine, seen = (x.select(np.array([i])) for x in (cells, chosen))
-                (benefit[i],) = replace(tuner, options=own).estimates("net_benefit", mine, seen)
+    models = np.arange(len(used))
+    expected = concatenate_counts(dict(enumerate(model.expected for model in used)))[1]
+    observed = concatenate_counts(dict(enumerate(model.here for model in used)))[1]
+    tuner = TunedModels(sample, options, (None,) * len(used), expected)
+    rows = list[Row]()
+    for kind, population in places:
+        ratio = np.full(len(used), np.nan if kind == "sample" else population.ratio)
+        tables = (Cells.at_odds(expected, models, ratio), Cells.at_odds(observed, models, ratio))
+        rates = {name: tuner.estimates(name, *tables) for name in RATES}
+        alarms = tuner.estimates("detection_prevalence", *tables, ROWS)
         rows += [
             {
-                "model": at.model,
-                "chosen_by": at.rule,
-                "threshold": at.threshold,
+                "model": model.model,
+                "chosen_by": model.rule,
+                "threshold": model.threshold,
                 "population": kind,
-                "prevalence": one.prevalence,
-                "odds": one.odds,
-                **{name: values[i] for name, values in found.items()},
+                "prevalence": population.prevalence,
+                "odds": population.odds,
+                **{name: estimates[i] for name, estimates in rates.items()},
                 "alarms": alarms[i],
-                "alarms_per_case": _inverse_estimate(found["ppv"][i]),
-                "net_benefit": benefit[i],
+                "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
+                "net_benefit": _net_benefit(tuner, tables, i, model.risk),
             }
-            for i, at in enumerate(used)
+            for i, model in enumerate(used)
         ]
     return rows
+
+
+def _net_benefit(
+    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, risk: float | None
+) -> Estimate:
+    """Return the net benefit of model i at its threshold probability, else by the costs.
+
+    tables: expected, and observed on these rows.
+    """
+    options = tuner.options
+    if risk is not None and 0 < risk < 1:
+        options = replace(options, cost=(risk, 1 - risk))
+    if options.outcome_costs is None:
+        return Estimate(None, reason="needs_threshold")
+    expected, observed = (cells.select(np.array([i])) for cells in tables)
+    return replace(tuner, options=options).estimates("net_benefit", expected, observed)[0]
 
 
 def _inverse_estimate(share: Estimate) -> Estimate:
