@@ -215,28 +215,31 @@ def average_precision_influence(
     of each, at the score (0) or at the next higher one (1): half of both for trapezoids.
     Source: the derivative of the measure along the share of each kind of row.
     """
-    pos, neg, _ = sum_at_scores(scores, positives, negatives)
+    pos, neg = sum_at_scores(scores, positives, negatives)[:2]
     p, n = class_totals(pos, neg)
     if not p:
-        none = np.full(len(np.asarray(scores)), np.nan)
-        return Influence.from_arrays(none, none)
-    hits, claimed = _from_above(pos), _from_above(pos + neg)
-    precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
-    found, value = np.zeros((2, len(pos))), np.zeros(())
+        return Influence.from_arrays(*np.full((2, len(np.asarray(scores))), np.nan))
+    hits = _from_above(pos)
+    flagged = _from_above(pos + neg)
+    precision = np.divide(hits, flagged, out=np.ones_like(hits), where=flagged > 0)
+    influence = np.zeros((2, len(pos)))
+    value = np.zeros(())
     for weight, step in parts:
-        here, rows = precision, claimed
+        share = precision
+        rows = flagged
         if step:
-            here, rows = _next_higher(precision, 1.0), _next_higher(claimed, 0.0)
-        value = value + weight * (pos * here).sum() / p
+            share = _next_higher(precision, 1.0)
+            rows = _next_higher(flagged, 0.0)
+        value = value + weight * (pos * share).sum() / p
         # the contribution of each score up to that of a row
-        each = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
-        up_to = np.array([(each * (1 - here)).cumsum(), (-each * here).cumsum()])
+        odds = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
+        up_to = np.array([(odds * (1 - share)).cumsum(), (-odds * share).cumsum()])
         if step:
             up_to = np.concatenate([np.zeros((2, 1)), up_to[:, :-1]], axis=1)
-        found += weight * up_to
-        found[0] += weight * here
-    found[0] -= value
-    return Influence.from_arrays(*((p + n) / p * found[:, score_positions(scores)]))
+        influence += weight * up_to
+        influence[0] += weight * share
+    influence[0] -= value
+    return Influence.from_arrays(*((p + n) / p * influence[:, score_positions(scores)]))
 
 
 _TRAPEZOIDS = partial(average_precision_influence, parts=((0.5, 0), (0.5, 1)))
