@@ -472,29 +472,38 @@ class SliceEstimates:
 
         Limits at 1 - (1 - level) / pairs (Bonferroni); with common clusters the worst correlation.
         """
-        for one in self.held:
-            values = self.values.get((model, one.name), {})
-            told: dict[tuple[str, ...], list[str]] = {}
+        for measure in self.held:
+            values = self.values.get((model, measure.name), {})
+            labels_by_facet: dict[tuple[str, ...], list[str]] = {}
             for label, value in values.items():
-                if value.value is not None and self.sizes[label][0].enough_for(one.name):
-                    told.setdefault(facet_of(label, self.facets), []).append(label)
-            for some in (each for each in told.values() if len(each) > 1):
-                ends = change.values_and_limits([values[label] for label in some])
-                top, last = int(ends[0].argmax()), int(ends[0].argmin())
-                wider = 1.0
-                if self.level is not None:
-                    df = self._freedom(one, [some[top], some[last]]).min()
-                    each = 1 - (1 - self.level) / comb(len(some), 2)
-                    both = (student_quantile(df, level=at) for at in (each, self.level))
-                    wider = float(next(both) / next(both))
-                rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
-                d, low, high = map(float, change.square_and_add(ends[:, top], ends[:, last], rho))
-                gap = change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d))
-                yield {
-                    "measure": one.name,
-                    "model": model,
-                    "largest": some[top],
-                    "smallest": some[last],
-                    "gap": gap,
-                    "slices": len(some),
-                }
+                if value.value is not None and self.sizes[label][0].enough_for(measure.name):
+                    labels_by_facet.setdefault(facet_of(label, self.facets), []).append(label)
+            for labels in labels_by_facet.values():
+                if len(labels) > 1:
+                    estimates = {label: values[label] for label in labels}
+                    yield self._extremes_of_measure(model, measure, estimates)
+
+    def _extremes_of_measure(
+        self, model: str, measure: RequestedMeasure, estimates: Mapping[str, Estimate]
+    ) -> Row:
+        """Return the row of the largest value less the smallest of slices, by a measure."""
+        labels = [*estimates]
+        limits = change.values_and_limits([*estimates.values()])
+        top = int(limits[0].argmax())
+        last = int(limits[0].argmin())
+        wider = 1.0
+        if self.level is not None:
+            df = self._freedom(measure, [labels[top], labels[last]]).min()
+            pair_level = 1 - (1 - self.level) / comb(len(labels), 2)
+            quantile = student_quantile(df, level=pair_level)
+            wider = float(quantile / student_quantile(df, level=self.level))
+        rho = -1.0 if any(self.sizes[label][0].spans for label in labels) else 0.0
+        d, low, high = map(float, change.square_and_add(limits[:, top], limits[:, last], rho))
+        return {
+            "measure": measure.name,
+            "model": model,
+            "largest": labels[top],
+            "smallest": labels[last],
+            "gap": change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d)),
+            "slices": len(labels),
+        }
