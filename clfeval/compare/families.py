@@ -341,28 +341,32 @@ def reference_rows(
     With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
     their own intervals; rows: number compared.
     """
-    one, level, at = family.estimates, family.level, (family.first, family.second)
-    leader = int((one.sign * one.values).argmax()) if reference == BEST else None
-    _, _, _, wide = one.intervals(*at, level=level)
-    seen = detectable_difference(one.known.errors[at], level=level, df=one.known.df[at]).tolist()
-    changes = zip(family.pairs, family.changes(values, rows), wide.tolist(), seen, strict=True)
-    for (i, j), change, reaching, least in changes:
+    estimates = family.estimates
+    pairs = (family.first, family.second)
+    leader = int((estimates.sign * estimates.values).argmax()) if reference == BEST else None
+    widened = estimates.intervals(*pairs, level=family.level)[3].tolist()
+    detectable = detectable_difference(
+        estimates.known.errors[pairs], level=family.level, df=estimates.known.df[pairs]
+    ).tolist()
+    changes = family.changes(values, rows)
+    for k, (i, j) in enumerate(family.pairs):
         if leader not in (None, i, j):
             continue
         turned = leader == i  # the leader is the reference
-        model, other = (j, i) if turned else (i, j)
-        error = float(one.known.errors[i, j])
+        model, compared = (j, i) if turned else (i, j)
+        error = float(estimates.known.errors[i, j])
+        is_detectable = error > 0 and detectable[k] < estimates.span
         yield comparison_row(
             "reference",
-            one.metric,
-            one.models[model],
-            one.models[other],
-            change.turned() if turned else change,
-            level,
+            estimates.metric,
+            estimates.models[model],
+            estimates.models[compared],
+            changes[k].turned() if turned else changes[k],
+            family.level,
             margin=margin,
             se=number_or_none(error) or None,
-            method=one.method(i, j, wide=reaching),
-            detectable=least if error > 0 and least < one.span else None,
+            method=estimates.method(i, j, wide=widened[k]),
+            detectable=detectable[k] if is_detectable else None,
         )
 
 
