@@ -53,42 +53,47 @@ def sentence_title(metric: str) -> str:
 
 
 def change_answers(
-    rows: Sequence[Row], name: str, how: str = "", lead: str | None = None
+    rows: Sequence[Row], name: str, rows_phrase: str = "", lead: str | None = None
 ) -> Iterator[Answer]:
     """Return sentences on significant changes of each model from a baseline.
 
-    rows: of the table `comparisons`, the worst first. name: of the baseline; how: on which rows.
-    lead: the measure named where it did not change.
+    rows: of the table `comparisons`, the worst first. name: of the baseline; rows_phrase: on which
+    rows. lead: the measure named where it did not change.
     """
     tested = [row for row in rows if row["p_adjusted"] is not None]
-    start = f"Compared with {name}{how}"
+    start = f"Compared with {name}{rows_phrase}"
     differences = [as_estimate(row["difference"]).value for row in rows]
     if not tested:
-        why = "no model has a value in both; --join compares models of several files"
-        if any(one is not None for one in differences):
-            why = "no intervals were computed"
-        yield Answer(CODE, f"{start}, nothing is tested: {why}.")
+        reason = "no model has a value in both; --join compares models of several files"
+        if any(difference is not None for difference in differences):
+            reason = "no intervals were computed"
+        yield Answer(CODE, f"{start}, nothing is tested: {reason}.")
         return
-    every = dict.fromkeys(str(row["model"]) for row in tested)
-    told = dict.fromkeys(str(row["model"]) for row in tested if row["verdict"] in SIGNIFICANT)
-    models = [*told]
-    if not models:
-        who = join_names([*every]) if len(every) < 3 else f"{len(every)} models"
-        text = f"all measures of {who} are identical"
+    models = [*dict.fromkeys(str(row["model"]) for row in tested)]
+    significant = [row for row in tested if row["verdict"] in SIGNIFICANT]
+    changed = [*dict.fromkeys(str(row["model"]) for row in significant)]
+    if not changed:
+        subject = join_names(models) if len(models) < 3 else f"{len(models)} models"
+        text = f"all measures of {subject} are identical"
         if any(differences):
             tests = format_count(len(tested), "adjusted test")
-            text = f"no measure of {who} changed significantly ({tests})"
+            text = f"no measure of {subject} changed significantly ({tests})"
         yield Answer(CODE, f"{start}, {text}.", (), lead)
         return
-    for place, model in enumerate(models[:MODELS]):
-        mine = [row for row in tested if row["model"] == model]
-        subject = quote_if_ambiguous(model) if place else f"{start}, {quote_if_ambiguous(model)}"
-        yield _model_answer(mine, subject, lead)
-    also, others = models[MODELS:], [one for one in every if one not in told]
-    parts = [f"{join_names(also)} also changed significantly"] if also else []
-    parts += [f"{join_names(others)} did not change significantly in any measure"] if others else []
+    for i, model in enumerate(changed[:MODELS]):
+        model_rows = [row for row in tested if row["model"] == model]
+        subject = quote_if_ambiguous(model) if i else f"{start}, {quote_if_ambiguous(model)}"
+        yield _model_answer(model_rows, subject, lead)
+    yield from _further_models(changed[MODELS:], [m for m in models if m not in changed])
+
+
+def _further_models(changed: Sequence[str], unchanged: Sequence[str]) -> Iterator[Answer]:
+    """Yield the sentence on models without a sentence of their own, if there are any."""
+    parts = [f"{join_names(changed)} also changed significantly"] if changed else []
+    if unchanged:
+        parts.append(f"{join_names(unchanged)} did not change significantly in any measure")
     if parts:
-        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(also))
+        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(changed))
 
 
 def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
