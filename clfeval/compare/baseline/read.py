@@ -190,30 +190,42 @@ def read_baseline(
     return EarlierResult(found, os.path.basename(name))
 
 
-def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
+def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | None:
     """Return the comparable lines of a history as a result, or None; UsageError by settings."""
-    here, kept = rows_by_label(result), dict[str, HistoryLine]()
-    now = {line.model: line for line in result_lines(result, "", here)}
-    lines, same = baseline_lines(asked.path, result.command, now, run=asked.run, but=asked.but)
+    rows = rows_by_label(result)
+    now = {line.model: line for line in result_lines(result, "", rows)}
+    path = history.path
+    lines, same_rows_labels = baseline_lines(
+        path, result.command, now, run=history.run, but=history.but
+    )
+    comparable = dict[str, HistoryLine]()
     for model, line in lines.items():
         settings = differing_settings(result, replace(result, signature=line.settings))
-        others = [one for key, one in settings.items() if key not in FREE]
-        if not others:
-            kept[model] = line
-        elif model in here:
-            what = f"the line of '{model}' at '{line.label}' has other settings: "
+        differences = [text for key, text in settings.items() if key not in FREE]
+        if not differences:
+            comparable[model] = line
+        elif model in rows:
+            message = f"the line of '{model}' at '{line.label}' has other settings: "
             hint = "use the options of that line, or accept a line with the present options"
-            raise UsageError.new(what + "; ".join(others), "baseline", asked.path, hint=hint)
-    if not kept:
+            raise UsageError.new(message + "; ".join(differences), "baseline", path, hint=hint)
+    if not comparable:
         return None
-    labels, notes = list(dict.fromkeys(line.label for line in kept.values())), []
-    name = f"{join_names(labels)} of {os.path.basename(asked.path)}"
-    if same:
-        there = [one for one in same if one in labels]
-        text = f"the rows are the same as in {join_names(there or same[-1:])}"
-        text += "" if there else f"; they are compared with {name}"
-        notes = [ResultNote("baseline-same-rows", text)]
-    return EarlierResult(lines_to_result(kept), name, tuple(notes))
+    labels = list(dict.fromkeys(line.label for line in comparable.values()))
+    name = f"{join_names(labels)} of {os.path.basename(path)}"
+    notes = _same_rows_notes(same_rows_labels, labels, name)
+    return EarlierResult(lines_to_result(comparable), name, notes)
+
+
+def _same_rows_notes(
+    same_rows_labels: Sequence[str], labels: Sequence[str], name: str
+) -> tuple[ResultNote, ...]:
+    """Return the note on labels of the same rows; labels, name: of the baseline."""
+    if not same_rows_labels:
+        return ()
+    compared = [label for label in same_rows_labels if label in labels]
+    text = f"the rows are the same as in {join_names(compared or same_rows_labels[-1:])}"
+    text += "" if compared else f"; they are compared with {name}"
+    return (ResultNote("baseline-same-rows", text),)
 
 
 def read_result(name: str, hint: str, what: str = "the result") -> Document:
