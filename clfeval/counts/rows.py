@@ -251,31 +251,36 @@ def truth_digest(sample: Sample) -> str | None:
     `rows:` of the same without ids, in the order of the table. `counts:` of a table of counts:
     positives and negatives of each slice.
     """
-    counted = sample.counted
-    if counted is None and not sample.sampled:
+    predictions = sample.counted
+    if predictions is None and not sample.sampled:
         return None
-    if counted is None or counted.stored is not None:
-        parts = set[str]()
-        for label, one in (*sample.slices.items(), *sample.runs.items()):
-            totals = zip(one.positives.tolist(), one.negatives.tolist(), strict=True)
-            parts |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
-        said = "\n".join(sorted(parts)).encode("utf-8", "surrogatepass")
-        return f"counts:{sha256(said).hexdigest()}"
-    columns, several = counted.kept.settled.columns, counted.multiclass
-    named = columns.id is not None
-    frames = counted.kept.frames(key=named, cluster=True, labels=(0,) if several else ())
-    names = [*(["key"] if named else []), "y" if several else "t"]
+    if predictions is None or predictions.stored is not None:
+        return f"counts:{sha256(_class_totals(sample)).hexdigest()}"
+    columns = predictions.kept.settled.columns
+    multiclass = predictions.multiclass
+    with_ids = columns.id is not None
+    frames = predictions.kept.frames(key=with_ids, cluster=True, labels=(0,) if multiclass else ())
+    names = [*(["key"] if with_ids else []), "y" if multiclass else "t"]
     names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
     rows = collect(concatenate_frames([frame.select(names) for frame in frames]))
-    if named or counted.kept.settled.layout.gathers:
+    if with_ids or predictions.kept.settled.layout.gathers:
         rows = rows.sort(*names)
-    found = sha256(f"{counted.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))
+    digest = sha256(f"{predictions.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
         for name in names:
             texts = map(repr, map(as_text, part[name].to_list()))
-            found.update("\n".join(texts).encode("utf-8", "surrogatepass"))
-    return f"{'ids' if named else 'rows'}:{found.hexdigest()}"
+            digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
+    return f"{'ids' if with_ids else 'rows'}:{digest.hexdigest()}"
+
+
+def _class_totals(sample: Sample) -> bytes:
+    """Return positives and negatives of each slice and run, as text to be hashed."""
+    lines = set[str]()
+    for label, counts in (*sample.slices.items(), *sample.runs.items()):
+        totals = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        lines |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
+    return "\n".join(sorted(lines)).encode("utf-8", "surrogatepass")
 
 
 _FIRST = 2**14  # rows read first, which usually have enough changes
