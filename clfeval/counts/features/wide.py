@@ -144,31 +144,45 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
         raise DataError.new(what, "infinite-value", file, None, column, hint=hint)
 
 
-def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
-    """Return the features of a text column: one for each distinct text."""
+def _sums_of_texts(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
+    """Return the weight of positives and of negatives with each text of a column; None: missing."""
     weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
     positive = nw.col(POSITIVE)
     sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
-    found = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum())
-    # the weight of the positives and of the negatives with each text; None is missing
+    rows = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum()).rows()
     sums: dict[str | None, tuple[Any, Any]] = {}
-    for value, hits, misses in found.rows():
-        known = sums.get(as_text(value), (0, 0))
-        sums[as_text(value)] = (known[0] + hits, known[1] + misses)
+    for value, hits, misses in rows:
+        text = as_text(value)
+        p, n = sums.get(text, (0, 0))
+        sums[text] = (p + hits, n + misses)
+    return sums
+
+
+def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
+    """Return the features of a text column: one for each distinct text."""
+    sums = _sums_of_texts(column, table)
     missing = sum(sums.pop(None, (0, 0)))
-    positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
     if len(sums) > MOST_CATEGORIES:
-        what = f"{len(sums):,} different texts are an id or free text, not a feature"
+        message = f"{len(sums):,} different texts are an id or free text, not a feature"
         hint = "name the id with --id, or the features with --feature (Python, batches)"
-        raise DataError.new(what, "too-many-categories", file, None, column, hint=hint)
-    kind, features = "category", {f"{column}={text}": sums[text] for text in sorted(sums, key=str)}
+        raise DataError.new(message, "too-many-categories", file, None, column, hint=hint)
+    totals = (sum(pair[0] for pair in sums.values()), sum(pair[1] for pair in sums.values()))
+    kind, features = _features_of_texts(column, sums)
+    return [
+        (name, column, kind, BinaryFeature(np.nan, None, *pair), *totals, missing)
+        for name, pair in features.items()
+    ]
+
+
+def _features_of_texts(
+    column: str, sums: Mapping[str | None, tuple[Any, Any]]
+) -> tuple[str, dict[str, tuple[Any, Any]]]:
+    """Return the kind of a text column, and the sums of its features; true and false are one."""
     words = {str(text).casefold(): pair for text, pair in sums.items()}
     if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
-        kind, features = "binary", {column: words.get("true", (0, 0))}
-    return [
-        (name, column, kind, BinaryFeature(np.nan, None, *pair), positives, negatives, missing)
-        for name, pair in (features or {column: (0, 0)}).items()
-    ]
+        return "binary", {column: words.get("true", (0, 0))}
+    features = {f"{column}={text}": sums[text] for text in sorted(sums, key=str)}
+    return "category", features or {column: (0, 0)}
 
 
 @dataclass(frozen=True, slots=True)
