@@ -96,27 +96,27 @@ class PairFamily:
 
         values: of the models, with their own intervals.
         """
-        one = self.estimates
-        own = [Estimate(value) for value in one.values.tolist()] if values is None else values
-        d, low, high, _ = one.intervals(self.first, self.second, level=self.level)
-        _, least, most, _ = one.intervals(self.first, self.second, level=self.each_level)
-        columns = (d, low, high, least, most, self.p, self.adjusted)
-        found = []
+        if values is None:
+            values = [Estimate(value) for value in self.estimates.values.tolist()]
+        pairs = (self.first, self.second)
+        d, low, high, _ = self.estimates.intervals(*pairs, level=self.level)
+        _, outer_low, outer_high, _ = self.estimates.intervals(*pairs, level=self.each_level)
+        columns = (d, low, high, outer_low, outer_high, self.p, self.adjusted)
+        changes = []
         for (i, j), *row in zip(self.pairs, *(x.tolist() for x in columns), strict=True):
-            value, *ends, outer_low, outer_high, p, adjusted = row
-            found.append(
+            changes.append(
                 Change(
-                    own[j],
-                    own[i],
-                    estimate_or_none(value, *ends),
-                    number_or_none(p),
-                    number_or_none(adjusted),
-                    estimate_or_none(value, outer_low, outer_high),
+                    values[j],
+                    values[i],
+                    estimate_or_none(*row[:3]),
+                    number_or_none(row[5]),
+                    number_or_none(row[6]),
+                    estimate_or_none(row[0], row[3], row[4]),
                     paired=True,
                     rows=rows,
                 )
             )
-        return found
+        return changes
 
 
 def adjusted_family(
@@ -242,30 +242,22 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
     Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
     Association 106:1602, by draws.
     """
-    v, k = estimates.known.covariance, len(estimates.models)
+    v = estimates.known.covariance
+    k = len(estimates.models)
     if v is None or not estimates.sign or not np.isfinite(v).all():
         return None
     x = estimates.sign * estimates.values
-    leader, worse = int(x.argmax()), np.zeros((k, k), bool)  # the first significantly worse
-    if family is not None:
-        for (i, j), told in zip(family.pairs, family.significant.tolist(), strict=True):
-            if told and x[i] != x[j]:
-                low, high = (i, j) if x[i] < x[j] else (j, i)
-                worse[low, high] = True
-    root, v, place = _by_name(estimates)
-    draws = int(np.clip(_MOST // 20 // k, _MIN_DRAWS, DRAWS))
-    rng = random_stream(seed, f"best\0{estimates.metric}")
-    drawn = x + normal_draws(root, draws, rng)[:, place]
-    at = drawn.argmax(axis=1)
-    optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
-    step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
-    top = drawn >= drawn.max(axis=1, keepdims=True) - step  # two that never differ are equal
-    first = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
+    leader = int(x.argmax())
+    worse = _significantly_worse(family, x)
+    values = _drawn_values(estimates, x, seed)
+    winner = values.argmax(axis=1)
+    gains = values[np.arange(len(values)), winner] - x[winner]
+    optimism = float(gains.mean()) if k > 1 else 0.0
     second = int(np.where(np.arange(k) == leader, -np.inf, x).argmax())
     return BestSet(
         estimates.models,
         ~worse[:, leader],
-        first,
+        _shares_of_first(values),
         1 + worse.sum(axis=1),
         k - worse.sum(axis=0),
         leader,
@@ -274,6 +266,32 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
         float(estimates.known.errors[leader, second]),
         float(estimates.known.df[leader, second]),
     )
+
+
+def _significantly_worse(family: PairFamily | None, x: Floats) -> Bools:
+    """Return whether each model is significantly worse than each other one, (k, k)."""
+    worse = np.zeros((len(x), len(x)), bool)
+    if family is not None:
+        for (i, j), significant in zip(family.pairs, family.significant.tolist(), strict=True):
+            if significant and x[i] != x[j]:
+                low, high = (i, j) if x[i] < x[j] else (j, i)
+                worse[low, high] = True
+    return worse
+
+
+def _drawn_values(estimates: PairedEstimates, x: Floats, seed: int) -> Floats:
+    """Return draws of the estimates around x, (r, k), from their joint distribution."""
+    root, _, position = _by_name(estimates)
+    draws = int(np.clip(_MOST // 20 // len(x), _MIN_DRAWS, DRAWS))
+    rng = random_stream(seed, f"best\0{estimates.metric}")
+    return np.asarray(x + normal_draws(root, draws, rng)[:, position])
+
+
+def _shares_of_first(values: Floats) -> Floats:
+    """Return the share of draws (r, k) in which each model is the best, ties shared equally."""
+    step = _EQUAL * float(np.abs(values - values.mean(axis=0)).max(initial=0.0)) or 1.0
+    top = values >= values.max(axis=1, keepdims=True) - step  # two that never differ are equal
+    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 @lru_cache(1)  # of 1,000 models a root takes a second
@@ -323,28 +341,32 @@ def reference_rows(
     With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
     their own intervals; rows: number compared.
     """
-    one, level, at = family.estimates, family.level, (family.first, family.second)
-    leader = int((one.sign * one.values).argmax()) if reference == BEST else None
-    _, _, _, wide = one.intervals(*at, level=level)
-    seen = detectable_difference(one.known.errors[at], level=level, df=one.known.df[at]).tolist()
-    changes = zip(family.pairs, family.changes(values, rows), wide.tolist(), seen, strict=True)
-    for (i, j), change, reaching, least in changes:
+    estimates = family.estimates
+    pairs = (family.first, family.second)
+    leader = int((estimates.sign * estimates.values).argmax()) if reference == BEST else None
+    widened = estimates.intervals(*pairs, level=family.level)[3].tolist()
+    detectable = detectable_difference(
+        estimates.known.errors[pairs], level=family.level, df=estimates.known.df[pairs]
+    ).tolist()
+    changes = family.changes(values, rows)
+    for k, (i, j) in enumerate(family.pairs):
         if leader not in (None, i, j):
             continue
         turned = leader == i  # the leader is the reference
-        model, other = (j, i) if turned else (i, j)
-        error = float(one.known.errors[i, j])
+        model, compared = (j, i) if turned else (i, j)
+        error = float(estimates.known.errors[i, j])
+        is_detectable = error > 0 and detectable[k] < estimates.span
         yield comparison_row(
             "reference",
-            one.metric,
-            one.models[model],
-            one.models[other],
-            change.turned() if turned else change,
-            level,
+            estimates.metric,
+            estimates.models[model],
+            estimates.models[compared],
+            changes[k].turned() if turned else changes[k],
+            family.level,
             margin=margin,
             se=number_or_none(error) or None,
-            method=one.method(i, j, wide=reaching),
-            detectable=least if error > 0 and least < one.span else None,
+            method=estimates.method(i, j, wide=widened[k]),
+            detectable=detectable[k] if is_detectable else None,
         )
 
 

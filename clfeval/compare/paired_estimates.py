@@ -151,7 +151,7 @@ class PairedEstimates:
         return np.asarray(both & (self.known.df[first, second] > 0))
 
     def _areas(
-        self, first: Ints, second: Ints, least: Floats, most: Floats, level: float
+        self, first: Ints, second: Ints, lower: Floats, upper: Floats, level: float
     ) -> tuple[Floats, Floats, Bools]:
         """Return limits of differences of areas under curves of ranks, and which are widened.
 
@@ -163,29 +163,41 @@ class PairedEstimates:
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
         assert self.known.covariance is not None
-        low, high = self.measure.low, self.measure.high
-        s, df = self.known.errors[first, second], max(self.fewest - 1, 1.0)
+        s = self.known.errors[first, second]
         errors = np.sqrt(np.diag(self.known.covariance))
-        near = np.minimum(self.values - low, high - self.values) < MIN_ERRORS_FROM_END * errors
-        bare = self._fixed(first, second)
-        wide = bare | ((s > 0) & ((self.fewest < ENOUGH) | near[first] | near[second]))
-        bound = (high - low) * tail_probability(level) ** (1 / max(self.fewest, 1.0))
-
-        def with_limits(x: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
-            under, above = confidence_limits(
-                x, error, scale="logit", low=low, high=high, level=level, df=df
-            )
-            under, above = (np.where(error == 0, x, end) for end in (under, above))
-            bottom, top = x <= low, x >= high
-            under = np.where(top, low + bound, np.where(bottom, low, under))
-            return x, under, np.where(bottom, high - bound, np.where(top, high, above))
-
-        one, other = (with_limits(self.values[at], errors[at]) for at in (first, second))
+        distance = np.minimum(self.values - self.measure.low, self.measure.high - self.values)
+        near_end = distance < MIN_ERRORS_FROM_END * errors
+        certain = self._fixed(first, second)
+        unreliable = (self.fewest < ENOUGH) | near_end[first] | near_end[second]
+        wide = certain | ((s > 0) & unreliable)
         rho = divide(self.known.covariance[first, second], errors[first] * errors[second])
-        _, below, beyond = measure_difference(*one, *other, np.clip(np.nan_to_num(rho), -1, 1))
-        down = bare | (wide & ~(least > 0) & (below < least))
-        up = bare | (wide & ~(most < 0) & (beyond > most))
-        return np.where(down, below, least), np.where(up, beyond, most), down | up
+        _, low, high = measure_difference(
+            *self._area_limits(first, errors[first], level),
+            *self._area_limits(second, errors[second], level),
+            np.clip(np.nan_to_num(rho), -1, 1),
+        )
+        lowered = certain | (wide & ~(lower > 0) & (low < lower))
+        raised = certain | (wide & ~(upper < 0) & (high > upper))
+        widened = lowered | raised
+        return np.where(lowered, low, lower), np.where(raised, high, upper), widened
+
+    def _area_limits(
+        self, models: Ints, errors: Floats, level: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return areas with their limits on the logit scale; at an end by the rows of a class."""
+        low = self.measure.low
+        high = self.measure.high
+        x = self.values[models]
+        df = max(self.fewest - 1, 1.0)
+        lower, upper = confidence_limits(
+            x, errors, scale="logit", low=low, high=high, level=level, df=df
+        )
+        lower = np.where(errors == 0, x, lower)
+        upper = np.where(errors == 0, x, upper)
+        bound = (high - low) * tail_probability(level) ** (1 / max(self.fewest, 1.0))
+        lower = np.where(x >= high, low + bound, np.where(x <= low, low, lower))
+        upper = np.where(x <= low, high - bound, np.where(x >= high, high, upper))
+        return x, lower, upper
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,24 +229,37 @@ class RateCovariance:
 
         Slopes are those at the observed rates; steps those with half a row more of each kind.
         """
-        c, row = self.counts, self.weight[models]
-        cells = [part[models] for part in (c.tp, c.fp, c.fn, c.tn)]
+        counts = self.counts
+        row = self.weight[models]
+        cells = [part[models] for part in (counts.tp, counts.fp, counts.fn, counts.tn)]
         values = np.asarray(measure.function(Confusion(*cells).tuned(ratios)), np.float64)
         tp, fp, fn, tn = (np.concatenate([cell, cell + row / 2]) for cell in cells)
-        both = np.concatenate([ratios, ratios])
-        p, n = tp + fn, fp + tn
-        found = partial_derivatives(
-            lambda x, y: measure.function(Confusion.from_rates(x, y, both)),
-            np.minimum(divide(tp, p), 1.0),
-            np.minimum(divide(fp, n), 1.0),
-        )
-        along, smooth = np.moveaxis(np.reshape(found, (2, 2, -1)), 1, 0)
-        total, parts = (p + n)[: len(row)], self.parts[models]
+        sizes = np.stack([tp + fn, fp + tn])  # of both classes, then with half a row more
+        slopes, steps = _slopes_at_odds(measure, (tp, fp), sizes, ratios)
+        total = (sizes[0] + sizes[1])[: len(row)]
+        parts = self.parts[models]
         with np.errstate(invalid="ignore"):  # a class without rows has no error
             grown = divide(total + 2 * row, total) * np.sqrt(divide(parts, parts - 1))
-            jumps = smooth * divide(row, np.stack([p, n])[:, len(row) :]) * grown
+            jumps = steps * divide(row, sizes[:, len(row) :]) * grown
         values = np.where(np.isfinite(values), values, np.nan)
-        return RateEstimates(self, measure, models, values, along, np.abs(smooth), np.abs(jumps))
+        return RateEstimates(self, measure, models, values, slopes, np.abs(steps), np.abs(jumps))
+
+
+def _slopes_at_odds(
+    measure: Measure, hits: tuple[Floats, Floats], sizes: Floats, ratios: Floats
+) -> tuple[Floats, Floats]:
+    """Return slopes along both rates of tables, and of those with half a row more, (2, e) each.
+
+    hits: TP and FP of the former and then of the latter, (2e,); sizes (2, 2e): of both classes.
+    """
+    odds = np.concatenate([ratios, ratios])
+    derivatives = partial_derivatives(
+        lambda x, y: measure.function(Confusion.from_rates(x, y, odds)),
+        np.minimum(divide(hits[0], sizes[0]), 1.0),
+        np.minimum(divide(hits[1], sizes[1]), 1.0),
+    )
+    slopes, steps = np.moveaxis(np.reshape(derivatives, (2, 2, -1)), 1, 0)
+    return slopes, steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -149,21 +149,31 @@ class Buckets:
 
         Of each class of a group two scores within its range, with its mean and variance.
         """
-        mean, spread, _ = self.moments(n)
-        spread = np.where(np.isinf(self.unit), 0.0, spread)
-        low, high = (np.where(n > 0, one, 0.0) for one in (self.low, self.high))
+        mean, variance, _ = self.moments(n)
+        variance = np.where(np.isinf(self.unit), 0.0, variance)
+        low = np.where(n > 0, self.low, 0.0)
+        high = np.where(n > 0, self.high, 0.0)
         share = np.divide(high - mean, high - low, out=np.ones_like(mean), where=high > low)
-        below = np.clip(np.rint(share * n), np.minimum(n, 1), np.maximum(n - 1, 0))
-        below = np.where((n > 1) & (spread > 0), below, n).astype(np.int64)
-        above = n - below
-        ratio = np.sqrt(np.maximum(above, 1) / np.maximum(below, 1))
-        apart = np.minimum(np.sqrt(spread), np.minimum((mean - low) / ratio, (high - mean) * ratio))
-        apart = np.where(above > 0, apart, 0.0)
-        down, up = np.maximum(mean - apart * ratio, low), np.minimum(mean + apart / ratio, high)
-        scores, none = np.concatenate([down, up], axis=1), np.zeros_like(n)
-        rows = np.concatenate([below, above], axis=1)
-        some = [np.flatnonzero(one) for one in rows]
-        x = np.concatenate([one[at] for one, at in zip(scores, some, strict=True)])
-        positives = np.concatenate([rows[0][some[0]], none[0, :1].repeat(len(some[1]))])
-        negatives = np.concatenate([none[0, :1].repeat(len(some[0])), rows[1][some[1]]])
-        return x, positives, negatives
+        lower_rows = np.clip(np.rint(share * n), np.minimum(n, 1), np.maximum(n - 1, 0))
+        lower_rows = np.where((n > 1) & (variance > 0), lower_rows, n).astype(np.int64)
+        upper_rows = n - lower_rows
+        ratio = np.sqrt(np.maximum(upper_rows, 1) / np.maximum(lower_rows, 1))
+        limit = np.minimum((mean - low) / ratio, (high - mean) * ratio)
+        distance = np.where(upper_rows > 0, np.minimum(np.sqrt(variance), limit), 0.0)
+        lower_scores = np.maximum(mean - distance * ratio, low)
+        upper_scores = np.minimum(mean + distance / ratio, high)
+        return _scores_with_rows(
+            np.concatenate([lower_scores, upper_scores], axis=1),
+            np.concatenate([lower_rows, upper_rows], axis=1),
+            np.zeros_like(n)[0, :1],
+        )
+
+
+def _scores_with_rows(scores: Floats, rows: Counts, zero: Counts) -> tuple[Floats, Counts, Counts]:
+    """Return the scores (k,) that have rows, with positives and negatives; scores, rows (2, m)."""
+    first = np.flatnonzero(rows[0])
+    second = np.flatnonzero(rows[1])
+    x = np.concatenate([scores[0][first], scores[1][second]])
+    positives = np.concatenate([rows[0][first], zero.repeat(len(second))])
+    negatives = np.concatenate([zero.repeat(len(first)), rows[1][second]])
+    return x, positives, negatives

@@ -107,21 +107,23 @@ class ClusterCounts:
         Of 2 m patterns, m of positives and then of negatives, TP and FP are those of a range
         of indices, from `first` (t,) up to `last`, P and N those of all.
         """
-        ends = np.unique(np.concatenate([first, last]))
-        low, high = np.searchsorted(ends, first), np.searchsorted(ends, last)
-        side, entry, width = self.place >= m, self._cluster_index, len(ends) + 1
-        passed = np.searchsorted(ends, self.place % m, side="right")  # ends at or below each entry
-        bounds, sums = np.append(self.starts, len(self.n)), np.zeros((len(first), 4, 4))
+        edges = np.unique(np.concatenate([first, last]))
+        low = np.searchsorted(edges, first)
+        high = np.searchsorted(edges, last)
+        width = len(edges) + 1
+        # edges at or below each entry, by cluster and class
+        code = np.searchsorted(edges, self.place % m, side="right")
+        code = (2 * self._cluster_index + (self.place >= m)) * width + code
+        bounds = np.append(self.starts, len(self.n))
+        sums = np.zeros((len(first), 4, 4))
         most = max(1, CELLS // (2 * width))  # clusters at a time
         for start in range(0, len(self), most):
             stop = min(start + most, len(self))
             part = slice(bounds[start], bounds[stop])
-            code = (2 * (entry[part] - start) + side[part]) * width + passed[part]
-            rows = np.bincount(code, self.n[part], 2 * (stop - start) * width)
-            below = rows.reshape(-1, 2, width).cumsum(axis=2)  # by end, all at the last index
-            inside = below[:, :, high] - below[:, :, low]
-            each = np.concatenate([inside, np.broadcast_to(below[:, :, -1:], inside.shape)], axis=1)
-            sums += np.einsum("cit,cjt->tij", each, each)
+            codes = code[part] - 2 * start * width
+            rows = np.bincount(codes, self.n[part], 2 * (stop - start) * width)
+            totals = _totals_in_ranges(rows.reshape(-1, 2, width), low, high)
+            sums += np.einsum("cit,cjt->tij", totals, totals)
         return sums
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
@@ -186,6 +188,13 @@ class ClusterCounts:
         ends = np.append(self.starts, len(texts)).tolist()
         lines = sorted(" ".join(texts[start:end]) for start, end in pairwise(ends))
         return sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _totals_in_ranges(rows: Counts, low: Ints, high: Ints) -> Counts:
+    """Return TP, FP, P and N of clusters in t ranges, (c, 4, t); rows (c, 2, e): by edge."""
+    below = rows.cumsum(axis=2)  # by edge, all at the last index
+    in_range = below[:, :, high] - below[:, :, low]
+    return np.concatenate([in_range, np.broadcast_to(below[:, :, -1:], in_range.shape)], axis=1)
 
 
 T = TypeVar("T")

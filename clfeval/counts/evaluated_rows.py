@@ -336,7 +336,7 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
 
 
 def list_exclusive(
-    kept: EvaluatedRows,
+    evaluated: EvaluatedRows,
     kinds: Sequence[str],
     *,
     target: Target,
@@ -349,30 +349,49 @@ def list_exclusive(
     `all`) or some other (rule `any`) detects it. Order: model, kind, then the order of the table
     (of the ids, for a long table).
     """
-    settled = kept.settled
+    settled = evaluated.settled
     key = "row" if settled.columns.id is None else "id"
     models = [model.name for model in settled.columns.models]
-    together = patterns.group_members(models, groups)
-    others = len(together) - 1
-    listed = {(model, kind): list[dict[str, Any]]() for model in together for kind in kinds}
-    frames = kept.frames(votes=True, key=True, target=target)
+    members = patterns.group_members(models, groups)
+    rows_of = {(model, kind): list[dict[str, Any]]() for model in members for kind in kinds}
+    for name, keys, hits in _hits_by_file(evaluated, target, members):
+        for kind in kinds:
+            exclusive = _exclusive_rows(hits, kind, rule)
+            for j, model in enumerate(members):
+                rows_of[model, kind] += [
+                    {
+                        "model": model,
+                        "list": kind,
+                        "file": name,
+                        key: int(value) if key == "row" else as_text(value) or "",
+                    }
+                    for value in keys[exclusive[:, j]].tolist()
+                ]
+    if settled.layout.gathers:  # a long table has no order of its observations
+        for rows in rows_of.values():
+            rows.sort(key=lambda row: natural_sort_key(row["id"]))
+    return list(chain.from_iterable(rows_of.values()))
+
+
+def _hits_by_file(
+    evaluated: EvaluatedRows, target: Target, members: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, Any, Bools]]:
+    """Yield, of each file, its name, the keys of its target rows, and who detects them (m, k)."""
+    settled = evaluated.settled
+    columns = [f"v{i}" for i in range(len(settled.columns.models))]
+    frames = evaluated.frames(votes=True, key=True, target=target)
     for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
         table = collect(frame)
-        votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
-        keys, hits = table["key"].to_numpy(), votes == (target == "positive")
-        hits = patterns.merge_member_votes(hits, together)
-        finders = hits.sum(axis=1)
-        enough = finders == others if rule == "all" else finders > 0
-        for j, model in enumerate(together):
-            for kind in kinds:
-                alone = hits[:, j] & (finders == 1)
-                if kind == "missed":
-                    alone = ~hits[:, j] & enough & (others > 0)
-                for value in keys[alone].tolist():
-                    name = int(value) if key == "row" else as_text(value) or ""
-                    row = {"model": model, "list": kind, "file": file.display_name, key: name}
-                    listed[model, kind].append(row)
-    if settled.layout.gathers:  # a long table has no order of its observations
-        for rows in listed.values():
-            rows.sort(key=lambda row: natural_sort_key(row["id"]))
-    return list(chain.from_iterable(listed.values()))
+        votes = np.column_stack([table[name].to_numpy() for name in columns])
+        hits = patterns.merge_member_votes(votes == (target == "positive"), members)
+        yield file.display_name, table["key"].to_numpy(), hits
+
+
+def _exclusive_rows(hits: Bools, kind: str, rule: str) -> Bools:
+    """Return which rows (m, k) only a model detects, or misses while all or any others do not."""
+    finders = hits.sum(axis=1)
+    if kind != "missed":
+        return np.asarray(hits & (finders == 1)[:, None])
+    n_others = hits.shape[1] - 1
+    detected = finders == n_others if rule == "all" else finders > 0
+    return np.asarray(~hits & (detected & (n_others > 0))[:, None])

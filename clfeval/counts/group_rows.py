@@ -154,54 +154,79 @@ def group_rows(settled: CountSettings) -> RawPatterns:
 
 def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
     """Group the rows of a frame by truth, slices and every model's label or thresholded score."""
-    what = settled.columns
-    keys = {"t": nw.col(what.truth)}
-    types, values = frame.collect_schema(), dict[str, Any]()
-    keys |= {f"b{i}": slice_column(name, types) for i, name in enumerate(what.by)}
-    if what.cluster is not None:
-        keys["c"] = nw.col(what.cluster)
+    columns = settled.columns
+    types = frame.collect_schema()
+    keys = {"t": nw.col(columns.truth)}
+    keys |= {f"b{i}": slice_column(name, types) for i, name in enumerate(columns.by)}
+    if columns.cluster is not None:
+        keys["c"] = nw.col(columns.cluster)
+    values = dict[str, Any]()
     sums = [nw.len().alias("rows")]
-    for i, model in enumerate(what.models):
-        if model.kind == "label":
-            keys[f"v{i}"] = nw.col(model.columns[0])
-        else:
-            vote = predicts_positive(model, settled, types).cast(nw.Int8)
-            absent = nw.when(lacks_score(model, settled)).then(nw.lit(MISSING, nw.Int8))
-            keys[f"v{i}"] = absent.otherwise(vote)
-            numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
-            # without NaN: polars orders it above every number
-            scores = [nw.when(~_is_missing_score(number)).then(number) for number in numbers]
-            high = f"u{i}" if len(scores) > 1 else f"s{i}"
-            values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
-            values |= {high: nw.max_horizontal(*scores)} if len(scores) > 1 else {}
-            sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(high).max().alias(f"hi{i}")]
-        if model.kind == "classes" and len(model.columns) > 1 and not model.shares:
-            total = reduce(add, (nw.col(name).cast(nw.Float64) for name in model.columns))
-            values[f"d{i}"] = (total - 1).abs()
-            sums.append(nw.col(f"d{i}").max().alias(f"off{i}"))
-        if model.kind == "classes" and len(model.columns) > 2:
-            columns = [nw.col(name) for name in model.columns]
-            best = nw.max_horizontal(*columns)
-            ties = [(column == best).cast(nw.Int64) for column in columns]
-            values[f"e{i}"] = (nw.sum_horizontal(*ties) > 1).cast(nw.Int64)
-            sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
-    if what.weight is not None:
-        values |= weight_sums(what.weight, settled.unit)
+    for i, model in enumerate(columns.models):
+        keys[f"v{i}"] = _vote_code(model, settled, types)
+        model_values, model_sums = _model_checks(i, model)
+        values |= model_values
+        sums += model_sums
+    if columns.weight is not None:
+        values |= weight_sums(columns.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
         sums += [squares_of("w").sum().alias("q")] if settled.weighed else []
         # rows of weight 0 are dropped; invalid weights are kept, to be named
-        frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
+        weight = nw.col(columns.weight)
+        frame = frame.filter((weight != 0) | weight.is_null())
     for mark in (name for name in (TEXT_BYTES, NO_TAIL, WRONG) if name in types):
         values[mark] = nw.col(mark).cast(nw.Int64)
         sums.append(nw.col(mark).sum())
-    picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
+    selected = [expression.alias(name) for name, expression in {**keys, **values}.items()]
     with catch_warnings():  # pandas warns that simpler sums were faster
         simplefilter("ignore", UserWarning)
-        table = collect(frame.select(*picked).group_by(*keys).agg(*sums), "labels")
-    for i, model in enumerate(what.models if frame.implementation.is_duckdb() else ()):
-        if model.kind != "label" and any(one != one for one in table[f"hi{i}"].to_list() if one):
-            raise unseen_nan_error(settled.name, model.columns[0])
+        table = collect(frame.select(*selected).group_by(*keys).agg(*sums), "labels")
+    if frame.implementation.is_duckdb():
+        _refuse_unseen_nan(table, settled)
     return table
+
+
+def _vote_code(model: ModelColumns, settled: CountSettings, types: Types) -> nw.Expr:
+    """Return the raw label of a model, or the code 0, 1, MISSING of its thresholded score."""
+    if model.kind == "label":
+        return nw.col(model.columns[0])
+    vote = predicts_positive(model, settled, types).cast(nw.Int8)
+    absent = nw.when(lacks_score(model, settled)).then(nw.lit(MISSING, nw.Int8))
+    return absent.otherwise(vote)
+
+
+def _model_checks(i: int, model: ModelColumns) -> tuple[dict[str, Any], list[nw.Expr]]:
+    """Return values of model i in each row, and their sums: range, sum of probabilities, ties."""
+    values = dict[str, Any]()
+    sums = list[nw.Expr]()
+    if model.kind != "label":
+        numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
+        # without NaN: polars orders it above every number
+        scores = [nw.when(~_is_missing_score(number)).then(number) for number in numbers]
+        high = f"u{i}" if len(scores) > 1 else f"s{i}"
+        values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
+        values |= {high: nw.max_horizontal(*scores)} if len(scores) > 1 else {}
+        sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(high).max().alias(f"hi{i}")]
+    if model.kind == "classes" and len(model.columns) > 1 and not model.shares:
+        total = reduce(add, (nw.col(name).cast(nw.Float64) for name in model.columns))
+        values[f"d{i}"] = (total - 1).abs()
+        sums.append(nw.col(f"d{i}").max().alias(f"off{i}"))
+    if model.kind == "classes" and len(model.columns) > 2:
+        probabilities = [nw.col(name) for name in model.columns]
+        best = nw.max_horizontal(*probabilities)
+        ties = [(probability == best).cast(nw.Int64) for probability in probabilities]
+        values[f"e{i}"] = (nw.sum_horizontal(*ties) > 1).cast(nw.Int64)
+        sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
+    return values, sums
+
+
+def _refuse_unseen_nan(table: nw.DataFrame[Any], settled: CountSettings) -> None:
+    """Raise the error of a model whose highest score is NaN."""
+    for i, model in enumerate(settled.columns.models):
+        if model.kind == "label":
+            continue
+        if any(score != score for score in table[f"hi{i}"].to_list() if score):
+            raise unseen_nan_error(settled.name, model.columns[0])
 
 
 def slice_column(name: str, types: Types) -> nw.Expr:

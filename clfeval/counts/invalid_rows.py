@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from clfeval.errors import (
     unknown_model_error,
 )
 from clfeval.records import dataclass, replace
+from clfeval.tables.columns import ModelColumns
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, count_texts, distinct_texts, natural_sort_key, pl
 from clfeval.tables.input import Input
@@ -220,25 +222,16 @@ class PatternCheck:
 
 def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
     """Check the distinct raw values against the roles of their columns."""
-    roles, models = settled.roles, settled.columns.models
+    models = settled.columns.models
     counts = count_texts(grouped.truth, grouped.rows.tolist())
     rows = {name: counts[name] for name in sorted(counts, key=natural_sort_key)}
     classes = tuple(rows)
-    known = known_labels(classes, roles)
-    absent, unknown = [[value is None for value in grouped.truth]], {}
+    absent = [[value is None for value in grouped.truth]]
     for model, values in zip(models, grouped.votes, strict=True):
-        none = None if model.kind == "label" else MISSING
-        absent.append([value == none for value in values])
-        if model.kind == "label" and (strange := distinct_texts(values) - known):
-            unknown[model.name] = frozenset(strange)
-    unbounded = {}
-    for model in models:
-        low, high = grouped.ranges.get(model.name, (0.0, 1.0))
-        labelled = model.name in (settled.related or {})  # a threshold gives its labels
-        is_probability = model.kind == "classes" or model.confidence
-        needed = is_probability or not (labelled or roles.has_threshold(model.name))
-        if needed and (low < 0 or (high > 1 and not model.shares)):
-            unbounded[model.name] = low, high
+        missing_value = None if model.kind == "label" else MISSING
+        absent.append([value == missing_value for value in values])
+    unknown = _unknown_labels(grouped, models, known_labels(classes, settled.roles))
+    unbounded = _unbounded_models(grouped, settled)
     empty = np.logical_and.reduce(absent)
     looks_blank = grouped.rows[empty].sum()
     blank = sum(map(count_blank, settled.files)) if looks_blank else 0
@@ -246,6 +239,33 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
     excused = empty & (looks_blank <= blank)
     missing = np.logical_or.reduce(absent)
     return PatternCheck(grouped, classes, missing, excused, unknown, unbounded, blank, rows)
+
+
+def _unknown_labels(
+    grouped: RawPatterns, models: Sequence[ModelColumns], labels: AbstractSet[str]
+) -> dict[str, frozenset[str]]:
+    """Return the values of each label model that are none of the known labels."""
+    unknown = {}
+    for model, values in zip(models, grouped.votes, strict=True):
+        if model.kind == "label" and (strange := distinct_texts(values) - labels):
+            unknown[model.name] = frozenset(strange)
+    return unknown
+
+
+def _unbounded_models(
+    grouped: RawPatterns, settled: CountSettings
+) -> dict[str, tuple[float, float]]:
+    """Return the range of the scores of models without threshold that leave 0..1."""
+    unbounded = {}
+    for model in settled.columns.models:
+        low, high = grouped.ranges.get(model.name, (0.0, 1.0))
+        labelled = model.name in (settled.related or {})  # a threshold gives its labels
+        is_probability = model.kind == "classes" or model.confidence
+        has_threshold = labelled or settled.roles.has_threshold(model.name)
+        needed = is_probability or not has_threshold
+        if needed and (low < 0 or (high > 1 and not model.shares)):
+            unbounded[model.name] = low, high
+    return unbounded
 
 
 _EDGES = (0.0, 1.0, NEAR_ONE, float(RATED), 100.0)  # of the scales of scores

@@ -200,17 +200,10 @@ def _groups_of_model(
     slices: Sequence[SliceKey],
 ) -> tuple[ScoreGroups, float]:
     """Return the groups of scores of the model at a place, and its threshold."""
-    model = description["models"][place]
-    if model["kind"] == "label":
-        label = pl.col("pattern").str.slice(place, 1).cast(pl.Float64)
-        rows = table.filter(block=PATTERNS).with_columns(lo=label, hi=label)
-        cut = LABELS
-    else:
-        rows = table.filter(block=SCORES, model=model["name"])
-        threshold = description["thresholds"][model["name"]]
-        cut = np.inf if threshold is None else threshold
+    rows, cut = _rows_of_model(table, description, place)
     order = np.argsort(rows["lo"].to_numpy(), kind="stable")
-    low, high = rows["lo"].to_numpy()[order], rows["hi"].to_numpy()[order]
+    low = rows["lo"].to_numpy()[order]
+    high = rows["hi"].to_numpy()[order]
     starts = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
     group = starts.cumsum() - 1
     codes = {key: code for code, key in enumerate(slices)}
@@ -221,6 +214,19 @@ def _groups_of_model(
     np.add.at(n, (part, side, group), rows["n"].to_numpy()[order])
     first = np.flatnonzero(starts)
     return ScoreGroups(n, low[first], np.maximum.reduceat(high, first)), cut
+
+
+def _rows_of_model(
+    table: pl.DataFrame, description: Mapping[str, Any], place: int
+) -> tuple[pl.DataFrame, float]:
+    """Return the rows with the scores of the model at a place, or its labels, and its threshold."""
+    model = description["models"][place]
+    if model["kind"] == "label":
+        label = pl.col("pattern").str.slice(place, 1).cast(pl.Float64)
+        return table.filter(block=PATTERNS).with_columns(lo=label, hi=label), LABELS
+    threshold = description["thresholds"][model["name"]]
+    rows = table.filter(block=SCORES, model=model["name"])
+    return rows, np.inf if threshold is None else threshold
 
 
 def _may_rank_alike(groups: ScoreGroups, earlier: ScoreGroups) -> bool:

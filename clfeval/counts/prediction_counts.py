@@ -71,45 +71,40 @@ class PredictionCounts:
 
     @classmethod
     def from_patterns(
-        cls, judged: PatternCheck, settled: settings.CountSettings, top: TopRows | None = None
+        cls, check: PatternCheck, settled: settings.CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
         """Build from checked patterns."""
-        grouped, models, positive = judged.grouped, settled.columns.models, settled.positive
-        out = judged.missing & ~judged.excused
-        tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
-        for index, file in enumerate(settled.files):
-            rows = grouped.rows * (grouped.origin == index)
-            evaluated, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
-            first, *others = file.files  # rows of several files are counted in the first
-            files += (settings.input_file(first, next(tasks), evaluated, lost),)
-            files += tuple(settings.input_file(one, next(tasks), 0) for one in others)
-        order = class_order(judged, settled)
-        uncut = judged.unbounded if settled.roles.ranks else {}
-        thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
-        for model in models:
-            cut = settled.thresholds[model.name]
-            if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
-                thresholds[model.name] = cut
+        grouped = check.grouped
+        positive = settled.positive
+        models = settled.columns.models
+        files = _input_files(check, settled)
+        order = class_order(check, settled)
+        uncut = check.unbounded if settled.roles.ranks else {}
         votes = zip(models, grouped.votes, strict=True)
         labels = tuple(
             settings.raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes
         )
-        truth, complete = settings.raw_values_of(grouped.truth, positive), not judged.missing.any()
-        rows_in_all = sum(file.rows for file in files)
-        kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
+        evaluated = EvaluatedRows(
+            settled,
+            grouped.mode,
+            settings.raw_values_of(grouped.truth, positive),
+            labels,
+            complete=not check.missing.any(),
+            rows=sum(file.rows for file in files),
+        )
         return cls(
-            patterns_by_slice(judged, settled),
+            patterns_by_slice(check, settled),
             files,
             positive,
-            judged.classes,
+            check.classes,
             models,
-            thresholds,
+            _thresholds_in_force(settled, uncut),
             {model: count for model, count in grouped.ties.items() if count},
-            judged.blank,
+            check.blank,
             settled.roles,
-            kept,
+            evaluated,
             order,
-            grouped_labels(judged, settled, order),
+            grouped_labels(check, settled, order),
             top,
             uncut,
             None,
@@ -275,3 +270,32 @@ class PredictionCounts:
         if size(made) <= FEW:
             self._known[key] = made
         return made
+
+
+def _input_files(check: PatternCheck, settled: settings.CountSettings) -> tuple[InputFile, ...]:
+    """Return the files with their numbers of evaluated rows and of rows left out."""
+    grouped = check.grouped
+    left_out = check.missing & ~check.excused
+    tasks = iter(settled.tasks)
+    files = list[InputFile]()
+    for index, file in enumerate(settled.files):
+        rows = grouped.rows * (grouped.origin == index)
+        evaluated = int(rows[~check.missing].sum())
+        lost = int(rows[left_out].sum()) + file.lost
+        first, *further = file.files  # rows of several files are counted in the first
+        files.append(settings.input_file(first, next(tasks), evaluated, lost))
+        files += [settings.input_file(part, next(tasks), 0) for part in further]
+    return tuple(files)
+
+
+def _thresholds_in_force(
+    settled: settings.CountSettings, uncut: Mapping[str, tuple[float, float]]
+) -> dict[str, float | None]:
+    """Return the finite threshold of each model with scores, None for the other models."""
+    models = settled.columns.models
+    thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
+    for model in models:
+        cut = settled.thresholds[model.name]
+        if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
+            thresholds[model.name] = cut
+    return thresholds

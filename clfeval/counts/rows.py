@@ -7,7 +7,7 @@ from functools import reduce
 from hashlib import sha256
 from itertools import product
 from operator import add
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,15 @@ from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row
 from clfeval.records import dataclass, replace
-from clfeval.tables.frames import as_text, collect, concatenate_frames, natural_sort_key, nw, pl
+from clfeval.tables.frames import (
+    Frame,
+    as_text,
+    collect,
+    concatenate_frames,
+    natural_sort_key,
+    nw,
+    pl,
+)
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -177,37 +185,44 @@ class StoredScores(ScoredRows):
         return found, np.searchsorted(whole.scores, found.scores)
 
 
-def read_scored_rows(counted: PredictionCounts) -> ScoredRows:
+def read_scored_rows(predictions: PredictionCounts) -> ScoredRows:
     """Read the evaluated rows with the scores of all models, sorted by content: one pass."""
-    if counted.stored is not None or counted.bits is not None:
-        return StoredScores.from_counted(counted)
-    kept = counted.kept
-    columns = kept.settled.columns
+    if predictions.stored is not None or predictions.bits is not None:
+        return StoredScores.from_counted(predictions)
+    evaluated = predictions.kept
+    columns = evaluated.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
-    owned = columns.cluster is not None
-    names = [*(f"s{i}" for i in scored), *(f"b{j}" for j in range(len(columns.by)))]
-    picked = [*names, *(["w"] if columns.weight else []), *(["c"] if owned else [])]
-    tables = [
-        collect(frame.select(*picked, t=nw.col("t").cast(nw.Int8)))
-        for frame in kept.frames(scores=scored, by=True, cluster=True)
-    ]
-
+    tables = _scored_tables(predictions, scored)
     scores = [concatenate_column(tables, f"s{i}") for i in scored]
     truth = concatenate_column(tables, "t").astype(bool)
     weights = concatenate_column(tables, "w").astype(np.int64) if columns.weight else None
-    owners = cluster_numbers(tables) if owned else None
-    named = order_by_name([columns.models[i].name for i in scored])
-    order = canonical_order(
-        [truth, *(scores[j] for j in named), *(one for one in (weights, owners) if one is not None)]
-    )
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    owners = cluster_numbers(tables) if columns.cluster is not None else None
+    by_name = order_by_name([columns.models[i].name for i in scored])
+    weights_and_owners = [column for column in (weights, owners) if column is not None]
+    order = canonical_order([truth, *(scores[j] for j in by_name), *weights_and_owners])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
     slices = slice_rows_of_tables(tables, columns.facets, columns.by)
-    weights, owners = (None if one is None else one[order] for one in (weights, owners))
-    slices = {label: np.sort(place[rows]) for label, rows in slices.items()}
-    ordered = tuple(one.take(order) for one in scores)  # less time than by [order]
-    truth = truth.take(order)
-    return ScoredRows(scored, ordered, truth, weights, slices, owners, kept.settled.unit)
+    return ScoredRows(
+        scored,
+        tuple(column.take(order) for column in scores),  # less time than by [order]
+        truth.take(order),
+        None if weights is None else weights[order],
+        {label: np.sort(rank[rows]) for label, rows in slices.items()},
+        None if owners is None else owners[order],
+        evaluated.settled.unit,
+    )
+
+
+def _scored_tables(predictions: PredictionCounts, scored: Sequence[int]) -> list[nw.DataFrame[Any]]:
+    """Read the scores of models, truth, slices, weights and clusters of each file."""
+    columns = predictions.kept.settled.columns
+    names = [*(f"s{i}" for i in scored), *(f"b{j}" for j in range(len(columns.by)))]
+    names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster is not None else [])]
+    return [
+        collect(frame.select(*names, t=nw.col("t").cast(nw.Int8)))
+        for frame in predictions.kept.frames(scores=scored, by=True, cluster=True)
+    ]
 
 
 def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:
@@ -236,117 +251,152 @@ def truth_digest(sample: Sample) -> str | None:
     `rows:` of the same without ids, in the order of the table. `counts:` of a table of counts:
     positives and negatives of each slice.
     """
-    counted = sample.counted
-    if counted is None and not sample.sampled:
+    predictions = sample.counted
+    if predictions is None and not sample.sampled:
         return None
-    if counted is None or counted.stored is not None:
-        parts = set[str]()
-        for label, one in (*sample.slices.items(), *sample.runs.items()):
-            totals = zip(one.positives.tolist(), one.negatives.tolist(), strict=True)
-            parts |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
-        said = "\n".join(sorted(parts)).encode("utf-8", "surrogatepass")
-        return f"counts:{sha256(said).hexdigest()}"
-    columns, several = counted.kept.settled.columns, counted.multiclass
-    named = columns.id is not None
-    frames = counted.kept.frames(key=named, cluster=True, labels=(0,) if several else ())
-    names = [*(["key"] if named else []), "y" if several else "t"]
+    if predictions is None or predictions.stored is not None:
+        return f"counts:{sha256(_class_totals(sample)).hexdigest()}"
+    columns = predictions.kept.settled.columns
+    multiclass = predictions.multiclass
+    with_ids = columns.id is not None
+    frames = predictions.kept.frames(key=with_ids, cluster=True, labels=(0,) if multiclass else ())
+    names = [*(["key"] if with_ids else []), "y" if multiclass else "t"]
     names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
     rows = collect(concatenate_frames([frame.select(names) for frame in frames]))
-    if named or counted.kept.settled.layout.gathers:
+    if with_ids or predictions.kept.settled.layout.gathers:
         rows = rows.sort(*names)
-    found = sha256(f"{counted.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))
+    digest = sha256(f"{predictions.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
         for name in names:
             texts = map(repr, map(as_text, part[name].to_list()))
-            found.update("\n".join(texts).encode("utf-8", "surrogatepass"))
-    return f"{'ids' if named else 'rows'}:{found.hexdigest()}"
+            digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
+    return f"{'ids' if with_ids else 'rows'}:{digest.hexdigest()}"
+
+
+def _class_totals(sample: Sample) -> bytes:
+    """Return positives and negatives of each slice and run, as text to be hashed."""
+    lines = set[str]()
+    for label, counts in (*sample.slices.items(), *sample.runs.items()):
+        totals = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        lines |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
+    return "\n".join(sorted(lines)).encode("utf-8", "surrogatepass")
 
 
 _FIRST = 2**14  # rows read first, which usually have enough changes
 
 
 def list_changes(
-    counted: PredictionCounts, pairs: Sequence[tuple[str, str]], most: int
+    predictions: PredictionCounts, pairs: Sequence[tuple[str, str]], most: int
 ) -> Iterator[Row]:
     """Yield, for each pair of model and reference, the rows newly wrong, then those newly right.
 
     At most `most` of each, in the order of the table (of ids in a long table). A row has its id, or
     file and row; truth, prediction of the reference (before) and of the model (after).
     """
-    settled = counted.kept.settled
+    settled = predictions.kept.settled
     names = [model.name for model in settled.columns.models]
-    key = "row" if settled.columns.id is None else "id"
-    places = [(names.index(model), names.index(reference)) for model, reference in pairs]
-    if counted.multiclass:
-        found = [[*_other_classes(counted, *pair)] for pair in places]
+    positions = [(names.index(model), names.index(reference)) for model, reference in pairs]
+    if predictions.multiclass:
+        changes_of_pairs = [[*_changes_of_classes(predictions, *pair)] for pair in positions]
     else:
-        found = _two_classes(counted, places, most)
-    for (model, reference), changes in zip(pairs, found, strict=True):
+        changes_of_pairs = _changes_of_two_classes(predictions, positions, most)
+    key = "row" if settled.columns.id is None else "id"
+    for (model, reference), changes in zip(pairs, changes_of_pairs, strict=True):
         if settled.layout.gathers:
-            changes.sort(key=lambda row: natural_sort_key(row[3]))
+            changes.sort(key=lambda change: natural_sort_key(change.key))
         for right in (False, True):
-            some = [row for row in changes if row[1] is right][:most]
-            for file, _, truth, name, before, after in some:
+            for change in [change for change in changes if change.right is right][:most]:
                 yield {
                     "model": model,
                     "reference": reference,
-                    "file": file,
-                    key: int(name) if key == "row" else as_text(name) or "",
-                    "truth": truth,
-                    "before": before,
-                    "after": after,
+                    "file": change.file,
+                    key: int(change.key) if key == "row" else as_text(change.key) or "",
+                    "truth": change.truth,
+                    "before": change.old,
+                    "after": change.new,
                 }
 
 
-_Change = tuple[str, bool, str, str, str, str]  # file, newly right, truth, key, before, after
+class _Change(NamedTuple):
+    """A row whose prediction is newly right or newly wrong."""
+
+    file: str
+    right: bool
+    truth: str
+    key: str
+    old: str
+    new: str
 
 
-def _two_classes(
-    counted: PredictionCounts, pairs: Sequence[tuple[int, int]], most: int
+def _changes_of_two_classes(
+    predictions: PredictionCounts, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[list[_Change]]:
     """Return the rows that only one model of each pair predicts correctly, of two classes."""
-    found: list[list[_Change]] = [[] for _ in pairs]
-    kept, positive = counted.kept, counted.positive
-    names = [one for one in counted.order if one != positive]
-    said = {True: positive, False: names[0] if len(names) == 1 else f"not {positive}"}
-    gathers, truth = kept.settled.layout.gathers, nw.col("t")
-    frames = kept.frames(votes=True, key=True)
-    for file, frame in zip(kept.settled.files, frames, strict=not gathers):
-        first = None if gathers else collect(frame.head(_FIRST))
-        for ((i, j), changes), right in product(zip(pairs, found, strict=True), (False, True)):
-            mine, theirs = nw.col(f"v{i}"), nw.col(f"v{j}")
-            which = (mine != theirs) & ((mine == truth) if right else (theirs == truth))
-            sides = {"t": truth, "before": theirs, "after": mine}
-            if first is not None:
-                table = first.filter(which).select("key", **sides).head(most)
-            if first is None or (len(table) < most and len(first) == _FIRST):
-                rest = frame.filter(which).select("key", **sides)
-                table = collect(rest if gathers else rest.head(most))
-            for key, *each in table.rows():
-                y, before, after = (said[bool(one)] for one in each)
-                changes.append((file.display_name, right, y, key, before, after))
-    return found
+    changes_of_pairs: list[list[_Change]] = [[] for _ in pairs]
+    evaluated = predictions.kept
+    names = _class_names(predictions)
+    gathers = evaluated.settled.layout.gathers
+    frames = evaluated.frames(votes=True, key=True)
+    for file, frame in zip(evaluated.settled.files, frames, strict=not gathers):
+        head = None if gathers else collect(frame.head(_FIRST))
+        for k, right in product(range(len(pairs)), (False, True)):
+            for key, *votes in _changed_rows(frame, head, pairs[k], right, most).rows():
+                truth, old, new = (names[bool(vote)] for vote in votes)
+                changes_of_pairs[k].append(_Change(file.display_name, right, truth, key, old, new))
+    return changes_of_pairs
 
 
-def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
+def _class_names(predictions: PredictionCounts) -> dict[bool, str]:
+    """Return the names of the positive class, True, and of the other ones."""
+    negatives = [name for name in predictions.order if name != predictions.positive]
+    negative = negatives[0] if len(negatives) == 1 else f"not {predictions.positive}"
+    return {True: predictions.positive, False: negative}
+
+
+def _changed_rows(
+    frame: Frame, head: nw.DataFrame[Any] | None, pair: tuple[int, int], right: bool, most: int
+) -> nw.DataFrame[Any]:
+    """Return key, truth and votes of the rows that a model predicts newly right, or newly wrong.
+
+    pair: the places of the model and its reference. head: the first rows of the frame, which
+    usually have as many as `most`; None to return all rows.
+    """
+    new, old = (nw.col(f"v{i}") for i in pair)
+    changed = (new != old) & ((new if right else old) == nw.col("t"))
+    columns = {"t": nw.col("t"), "old": old, "new": new}
+    if head is None:
+        return collect(frame.filter(changed).select("key", **columns))
+    table = head.filter(changed).select("key", **columns).head(most)
+    if len(table) < most and len(head) == _FIRST:
+        return collect(frame.filter(changed).select("key", **columns).head(most))
+    return table
+
+
+def _changes_of_classes(predictions: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
     """Yield the rows that only one of two models predicts correctly, of more than two classes."""
-    kept, names = counted.kept, counted.order
-    frames = kept.frames(labels=(i, j), key=True)
-    for file, frame in zip(kept.settled.files, frames, strict=not kept.settled.layout.gathers):
+    evaluated = predictions.kept
+    names = predictions.order
+    frames = evaluated.frames(labels=(i, j), key=True)
+    for file, frame in zip(
+        evaluated.settled.files, frames, strict=not evaluated.settled.layout.gathers
+    ):
         table = collect(frame.select("key", "y", f"y{i}", f"y{j}"))
-        keys, truth = table["key"].to_list(), encode_classes(table["y"].to_list(), names)
-        after, before = (
-            encode_classes(predicted_labels(kept.settled.columns.models[k], table[f"y{k}"]), names)
+        keys = table["key"].to_list()
+        truth = encode_classes(table["y"].to_list(), names)
+        new, old = (
+            encode_classes(
+                predicted_labels(evaluated.settled.columns.models[k], table[f"y{k}"]), names
+            )
             for k in (i, j)
         )
-        differ = (after != before) & ((after == truth) | (before == truth))
-        for at in differ.nonzero()[0].tolist():
-            yield (
+        changed = (new != old) & ((new == truth) | (old == truth))
+        for row in changed.nonzero()[0].tolist():
+            yield _Change(
                 file.display_name,
-                bool(after[at] == truth[at]),
-                names[truth[at]],
-                keys[at],
-                names[before[at]],
-                names[after[at]],
+                bool(new[row] == truth[row]),
+                names[truth[row]],
+                keys[row],
+                names[old[row]],
+                names[new[row]],
             )

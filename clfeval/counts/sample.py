@@ -15,7 +15,7 @@ from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.records import dataclass, field
 from clfeval.tables.input import ColumnNames, Input, find_column
-from clfeval.tables.layouts.long import read_confusion_files
+from clfeval.tables.layouts.long import CountsRow, read_confusion_files
 from clfeval.tables.predictions import Facts, Predictions
 
 ConfusionSlices = Mapping[str | None, ConfusionCounts]
@@ -98,34 +98,46 @@ def read_sample(opened: Predictions) -> Sample:
     """Count predictions, or read a counts table."""
     if opened.layout.expand is None:
         return Sample.from_predictions(count_predictions(opened))
-    roles, naming = opened.roles, opened.columns.naming
-    for option in ("threshold", "weight", "kind", "cluster"):
-        if getattr(roles, option):
-            what = f"--{option} needs predictions, but the table holds counts"
-            raise UsageError.new(what, "needs-predictions", hint="leave it out")
-    keys, facets = opened.columns.by, opened.columns.facets
-    if {naming, *(find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT)} & set(keys):
-        what = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
-        raise bad_option(what)
+    roles = opened.roles
+    _refuse_needing_predictions(roles)
+    keys = opened.columns.by
+    count_columns = (find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT)
+    if {opened.columns.naming, *count_columns} & set(keys):
+        message = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
+        raise bad_option(message)
     tasks = start_fingerprints(opened.files)
-    parts = read_confusion_files(opened.files, naming, keys, roles.model)
-    files: list[InputFile] = []
-    for file, task, found in zip(opened.files, tasks, parts, strict=True):
-        # the largest number of observations of any model, summed over runs
-        totals: dict[tuple[str, ...], int] = {}
-        for row in found:
-            total = row.tp + row.fp + row.fn + row.tn
-            totals[row.keys] = max(total, totals.get(row.keys, 0))
-        files.append(input_file(file, task, sum(totals.values())))
-    rows = [row for found in parts for row in found]
-    columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
+    parts = read_confusion_files(opened.files, opened.columns.naming, keys, roles.model)
+    files = [
+        input_file(file, task, _total_rows(rows))
+        for file, task, rows in zip(opened.files, tasks, parts, strict=True)
+    ]
+    rows = [row for part in parts for row in part]
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
     runs: dict[str, ConfusionCounts] = {}
-    for label, some in slice_rows(facets, columns).items():
-        part = ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
+    columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
+    for label, positions in slice_rows(opened.columns.facets, columns).items():
+        counts = ConfusionCounts.from_rows([rows[i] for i in positions.tolist()])
         if roles.run is None:
-            slices[label] = part
+            slices[label] = counts
         else:
-            runs[label.removeprefix(slice_label(keys, ("",)))] = part
-    name = opened.files[0].name
-    return Sample.from_confusions(slices, files, roles, name=name, runs=runs, facets=facets)
+            runs[label.removeprefix(slice_label(keys, ("",)))] = counts
+    return Sample.from_confusions(
+        slices, files, roles, name=opened.files[0].name, runs=runs, facets=opened.columns.facets
+    )
+
+
+def _refuse_needing_predictions(roles: Input) -> None:
+    """Raise UsageError if an option is given that a table of counts cannot serve."""
+    for option in ("threshold", "weight", "kind", "cluster"):
+        if getattr(roles, option):
+            message = f"--{option} needs predictions, but the table holds counts"
+            raise UsageError.new(message, "needs-predictions", hint="leave it out")
+
+
+def _total_rows(rows: Sequence[CountsRow]) -> int:
+    """Return the largest number of observations of any model, summed over runs."""
+    totals: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        total = row.tp + row.fp + row.fn + row.tn
+        totals[row.keys] = max(total, totals.get(row.keys, 0))
+    return sum(totals.values())

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from functools import reduce
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -306,42 +307,62 @@ def group_starts(rows: Counts, most: int) -> Ints:
     return np.concatenate([[0], last[:-1] + 1])
 
 
-def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, ScoreCounts]:
+def count_model_scores(evaluated: EvaluatedRows, i: int) -> Mapping[str | None, ScoreCounts]:
     """Count the scores of model i, for the whole table (None) and for each slice.
 
     With --missing drop, of the rows where no model's prediction is missing.
     """
-    columns, score, unit = kept.settled.columns, f"s{i}", kept.settled.unit
-    rows = concatenate_frames(kept.frames(scores=(i,), by=True, cluster=True))
-    by, owned = columns.by, columns.cluster is not None
-    keys = [score, *(f"b{j}" for j in range(len(by))), *(["c"] if owned else [])]
-    hit = nw.col("t").cast(nw.Int8)
-    sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
-    if kept.settled.weighed:
-        square = squares_of("w")
-        sums |= {"q": square * hit, "r": square * (1 - hit)}
-    table = collect(rows.select(*keys, **sums).group_by(*keys).agg(nw.col(*sums).sum()).sort(score))
-    scores = table[score].to_numpy()
-    hits, n = (table[name].to_numpy().astype(np.int64) for name in ("positives", "n"))
+    columns = evaluated.settled.columns
+    table = _score_table_of_model(evaluated, i)
+    scores = table[f"s{i}"].to_numpy()
+    hits = table["positives"].to_numpy().astype(np.int64)
+    misses = table["n"].to_numpy().astype(np.int64) - hits
     owners: Owners | None = None
-    if kept.settled.weighed:
+    if evaluated.settled.weighed:
         owners = np.concatenate([table["q"].to_numpy(), table["r"].to_numpy()])
-    elif owned:
+    elif columns.cluster is not None:
         owners = list(map(str, map(as_text, table["c"].to_list()))) * 2
 
-    def counted(mask: Ints | slice) -> ScoreCounts:
-        made = ScoreCounts.from_scores(scores[mask], hits[mask], (n - hits)[mask], unit)
+    def slice_counts(mask: Ints | slice) -> ScoreCounts:
+        counts = ScoreCounts.from_scores(
+            scores[mask], hits[mask], misses[mask], evaluated.settled.unit
+        )
         if owners is None:
-            return made
-        m, place = len(made.scores), np.searchsorted(made.scores, scores[mask])
-        parts = np.concatenate([hits[mask], (n - hits)[mask]])
-        both, some = np.concatenate([place, place + m]), np.flatnonzero(parts)
-        rows = np.arange(2 * len(n)).reshape(2, -1)[:, mask].ravel()[some]
-        units = clusters_or_weights(select_owners(owners, rows), both[some], parts[some], 2 * m)
-        return replace(made, clusters=units)
+            return counts
+        m = len(counts.scores)
+        position = np.searchsorted(counts.scores, scores[mask])
+        position = np.concatenate([position, position + m])
+        n = np.concatenate([hits[mask], misses[mask]])
+        entries = np.flatnonzero(n)
+        rows = np.arange(2 * len(scores)).reshape(2, -1)[:, mask].ravel()[entries]
+        units = clusters_or_weights(
+            select_owners(owners, rows), position[entries], n[entries], 2 * m
+        )
+        return replace(counts, clusters=units)
 
-    slices = slice_rows_of_tables([table], columns.facets, by)
-    return {None: counted(slice(None))} | {name: counted(some) for name, some in slices.items()}
+    slices = slice_rows_of_tables([table], columns.facets, columns.by)
+    return {None: slice_counts(slice(None))} | {
+        name: slice_counts(rows) for name, rows in slices.items()
+    }
+
+
+def _score_table_of_model(evaluated: EvaluatedRows, i: int) -> nw.DataFrame[Any]:
+    """Return the rows n and positives of each score of model i, by slices and clusters.
+
+    With sampling weights also the sums of squares q and r, of positives and of negatives.
+    """
+    columns = evaluated.settled.columns
+    score = f"s{i}"
+    rows = concatenate_frames(evaluated.frames(scores=(i,), by=True, cluster=True))
+    keys = [score, *(f"b{j}" for j in range(len(columns.by)))]
+    keys += [] if columns.cluster is None else ["c"]
+    hit = nw.col("t").cast(nw.Int8)
+    sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
+    if evaluated.settled.weighed:
+        square = squares_of("w")
+        sums |= {"q": square * hit, "r": square * (1 - hit)}
+    totals = rows.select(*keys, **sums).group_by(*keys).agg(nw.col(*sums).sum())
+    return collect(totals.sort(score))
 
 
 def is_new_score(scores: Floats) -> Bools:

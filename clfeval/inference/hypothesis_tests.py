@@ -216,23 +216,43 @@ def calibration_tests(
     9:1043; Davison and Hinkley 1997, Bootstrap Methods and their Application, section 4.2.
     """
     first = _group_starts(rows)
-    n, r, v, vz, vzz, zr = _group_sums(p, x, positives, rows, first)
-    mean, each = vz.sum() / v.sum(), np.arange(len(first))
-    spread = vzz.sum() - mean * vz.sum()
-    observed = _statistics(r[:, None], zr.sum() - mean * r.sum(), v, spread, each)[:, 0]
-    df = np.array([1 + (spread > 0), len(first)])
+    sums = _group_sums(p, x, positives, rows, first)
+    n, r, v = sums[:3]
+    observed, variance = _observed_statistics(sums)
+    df = np.array([1 + (variance > 0), len(first)])
     tails = np.array([chi_square_tail(int(k), s) for k, s in zip(df, observed, strict=True)])
-    method, normal = BY_CHI_SQUARE, v >= _PLENTY
+    normal = v >= _PLENTY
     if not normal.all():
-        method, cells = BY_DRAWS, np.arange(len(p))
-        if len(p) > _FEW:
-            near = np.where(np.repeat(normal, np.diff(first, append=len(p))), 0, x // _WIDTH)
-            cells = np.union1d(first, np.flatnonzero(np.diff(near)) + 1)
-        for i, draws in enumerate(_simulated_statistics(p, x, rows, spread, cells, first, rng)):
-            least = chi_square_tail(int(df[i]), float(draws.max()))
-            share = (1 + (draws >= observed[i] * (1 - _ROUNDING)).sum()) / (1 + CALIBRATION_DRAWS)
-            tails[i] = share * (tails[i] / least if tails[i] < least else 1.0)
+        cells = _simulation_cells(x, first, normal)
+        simulated = _simulated_statistics(p, x, rows, variance, cells, first, rng)
+        for i, draws in enumerate(simulated):
+            tails[i] = _simulated_tail(draws, observed[i], int(df[i]), tails[i])
+    method = BY_CHI_SQUARE if normal.all() else BY_DRAWS
     return CalibrationTests(observed, df, tails, method, r / n, np.sqrt(v) / n)
+
+
+def _observed_statistics(sums: Floats) -> tuple[Floats, float]:
+    """Return both test statistics, (2,), and sum v z², from the sums over groups (6, g)."""
+    _, r, v, vz, vzz, zr = sums
+    mean = vz.sum() / v.sum()
+    variance = vzz.sum() - mean * vz.sum()
+    along = zr.sum() - mean * r.sum()
+    return _statistics(r[:, None], along, v, variance, np.arange(len(v)))[:, 0], variance
+
+
+def _simulation_cells(x: Floats, first: Ints, normal: Bools) -> Ints:
+    """Return the starts of the cells of scores to draw for; groups that are normal are one cell."""
+    if len(x) <= _FEW:
+        return np.arange(len(x))
+    widths = np.where(np.repeat(normal, np.diff(first, append=len(x))), 0, x // _WIDTH)
+    return np.union1d(first, np.flatnonzero(np.diff(widths)) + 1)
+
+
+def _simulated_tail(draws: Floats, observed: float, df: int, tail: float) -> float:
+    """Return the tail probability by draws; beyond all of them in proportion to chi-square's."""
+    extreme = chi_square_tail(df, float(draws.max()))
+    share = (1 + (draws >= observed * (1 - _ROUNDING)).sum()) / (1 + CALIBRATION_DRAWS)
+    return float(share * (tail / extreme if tail < extreme else 1.0))
 
 
 def clustered_score_tests(
@@ -251,26 +271,48 @@ def clustered_score_tests(
     Source: Rao and Scott 1984, Annals of Statistics 12:46; Thomas and Rao 1987, Journal of the
     American Statistical Association 82:630.
     """
-    p, x, rows = p[inner], x[inner], counts.sum(axis=0)[inner]
-    v, first = rows * p * (1 - p), _group_starts(rows)
+    p = p[inner]
+    rows = counts.sum(axis=0)[inner]
+    v = rows * p * (1 - p)
+    line, groups = _score_functions(x[inner], v, rows)
+    weights = v * ((1 - p) * heavy[0] + p * heavy[1])
+    tests: list[tuple[float, float, float]] = []
+    for b in (line, groups):
+        influence = np.zeros((len(b), *counts.shape))
+        influence[:, 0, inner] = b * (1 - p)
+        influence[:, 1, inner] = -b * p
+        score = (influence * counts).sum(axis=(1, 2))
+        sandwich = clusters.products(influence.reshape(len(b), -1))
+        tests.append(_sandwich_test(score, sandwich, (b * weights) @ b.T, clusters.size))
+    n = groups @ rows
+    statistic, df, tails = np.array(tests).T
+    return CalibrationTests(
+        statistic, df, tails, BY_SANDWICH, score / n, np.sqrt(np.diag(sandwich)) / n
+    )
+
+
+def _score_functions(x: Floats, v: Floats, rows: Counts) -> tuple[Floats, Floats]:
+    """Return functions of the score (q, m): 1 and z if it varies, and those of groups by score."""
     z = x - x[0]
     z -= (v @ z) / v.sum()
-    groups = np.repeat(np.eye(len(first)), np.diff(first, append=len(p)), axis=1)
-    found = []
-    for b in (np.array([np.ones(len(p)), z])[: 1 + bool(z.any())], groups):
-        f, q = np.zeros((len(b), *counts.shape)), len(b)
-        f[:, 0, inner], f[:, 1, inner] = b * (1 - p), -b * p
-        score, sandwich = (f * counts).sum(axis=(1, 2)), clusters.products(f.reshape(q, -1))
-        a = (b * (v * ((1 - p) * heavy[0] + p * heavy[1]))) @ b.T
-        unlike = np.linalg.solve(a, sandwich)
-        effect = np.trace(unlike) / q
-        df = q / max(np.trace(unlike @ unlike) / (q * effect**2), 1.0)
-        statistic = score @ np.linalg.solve(a, score) / max(effect, 1.0) * df / q
-        found.append((statistic, df, special().fdtrc(df, clusters.size - 1, statistic / df)))
-    n = groups @ rows
-    errors = np.sqrt(np.diag(sandwich)) / n
-    statistic, df, tails = np.array(found).T
-    return CalibrationTests(statistic, df, tails, BY_SANDWICH, score / n, errors)
+    line = np.array([np.ones(len(x)), z])[: 1 + bool(z.any())]
+    first = _group_starts(rows)
+    return line, np.repeat(np.eye(len(first)), np.diff(first, append=len(x)), axis=1)
+
+
+def _sandwich_test(
+    score: Floats, sandwich: Floats, information: Floats, units: float
+) -> tuple[float, float, float]:
+    """Return statistic, df and p of a score test of q functions, of a number of sampling units.
+
+    Shapes: score sums U (q,), their products over units and the information A (q, q).
+    """
+    q = len(score)
+    unlike = np.linalg.solve(information, sandwich)
+    effect = np.trace(unlike) / q
+    df = q / max(np.trace(unlike @ unlike) / (q * effect**2), 1.0)
+    statistic = score @ np.linalg.solve(information, score) / max(effect, 1.0) * df / q
+    return statistic, df, special().fdtrc(df, units - 1, statistic / df)
 
 
 def _group_starts(rows: Counts) -> Ints:

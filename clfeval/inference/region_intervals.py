@@ -63,35 +63,49 @@ def range_over_sample(
     with a third share.
     """
     shape, flat = _flat_counts(counts)
-    third = (flat[1], flat[1] + flat[3]) if share is None else share
-    z, m = critical_value(level), flat.shape[1]
-    k, n = (np.array(three) for three in zip(flat[:2], flat[2:], third, strict=True))
-    parts, twice = score_parts(k, n), score_parts(np.tile(k, 2), np.tile(n, 2))
-    side = np.repeat([-1.0, 1.0], m)
-
-    def at(directions: Floats) -> Floats:
-        """Return minus the measure, and the measure, on the boundary: (3, ..., 2m) directions."""
-        values = ignore_undefined(measure, *wilson_limit(twice, z * directions))
-        return np.asarray(side * values)
-
-    observed = ignore_undefined(measure, *parts[0])
-    # evenly spread over the sphere along a spiral
-    i = np.arange(_DIRECTIONS) + 0.5
-    height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
-    radius = np.sqrt(1 - height**2)
-    grid = np.stack([radius * np.cos(turn), radius * np.sin(turn), height])
-    ends = side * _maximize(at, grid, at(grid[:, :, None]))
-    low, high = ends[:m], ends[m:]
+    sampled = (flat[1], flat[1] + flat[3]) if share is None else share
+    z = critical_value(level)
+    k = np.array([flat[0], flat[2], sampled[0]])
+    n = np.array([flat[1], flat[3], sampled[1]])
+    shares = score_parts(k, n)[0]
+    observed = ignore_undefined(measure, *shares)
+    low, high = _range_on_sphere(measure, k, n, z)
     if kink is not None:
         region = _Region(score_parts(k[:2], n[:2]), z)
-        centre, edge = (
-            region.boundary_points(np.zeros(flat.shape[1]), 0.0),
-            region.boundary_points(_BOUNDARY_DIRECTIONS),
+        crossed, points = _kink_crossing(
+            kink, region.observed_points(), region.edge_points(), region
         )
-        crossed, points = _kink_crossing(kink, centre, edge, region)
-        least = ignore_undefined(measure, *points, parts[0][2])
-        low = np.where(crossed & kinked & ~np.isnan(least), least, low)
+        minimum = ignore_undefined(measure, *points, shares[2])
+        low = np.where(crossed & kinked & ~np.isnan(minimum), minimum, low)
     return np.fmin(observed, low).reshape(shape), np.fmax(observed, high).reshape(shape)
+
+
+def _range_on_sphere(measure: OfShares, k: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value, (m,), on the boundary of the region of k / n (3, m).
+
+    A point of the boundary is a direction from the observed shares, on the sphere of radius z.
+    """
+    m = k.shape[1]
+    parts = score_parts(np.tile(k, 2), np.tile(n, 2))
+    sign = np.repeat([-1.0, 1.0], m)
+
+    def signed_values(directions: Floats) -> Floats:
+        """Return minus the measure, and the measure, on the boundary: (3, ..., 2m) directions."""
+        values = ignore_undefined(measure, *wilson_limit(parts, z * directions))
+        return np.asarray(sign * values)
+
+    grid = _sphere_directions()
+    extremes = sign * _maximize(signed_values, grid, signed_values(grid[:, :, None]))
+    return extremes[:m], extremes[m:]
+
+
+def _sphere_directions() -> Floats:
+    """Return directions (3, d) evenly spread over the sphere, along a spiral."""
+    i = np.arange(_DIRECTIONS) + 0.5
+    height = 1 - 2 * i / _DIRECTIONS
+    turn = np.pi * (1 + np.sqrt(5)) * i
+    radius = np.sqrt(1 - height**2)
+    return np.stack([radius * np.cos(turn), radius * np.sin(turn), height])
 
 
 def _flat_counts(counts: Sequence[ArrayLike]) -> tuple[tuple[int, ...], Floats]:
@@ -132,27 +146,32 @@ def _search_neighbours(
     function: Callable[[Floats], Floats], centres: Floats, tops: Floats, steps: Floats
 ) -> tuple[Floats, Floats]:
     """Return the best directions within a step (c, m) of the centres (3, c, m), and values."""
+    a, b = _tangents(centres, steps)
+    shifts = np.array(_NEIGHBOUR_STEPS, np.float64)[:, :, None, None]  # (9, 2, 1, 1)
+    neighbours = centres[:, None] + shifts[:, 0] * a[:, None] + shifts[:, 1] * b[:, None]
+    neighbours /= np.sqrt((neighbours**2).sum(axis=0))
+    values = function(neighbours)  # (9, c, m)
+    x, y = _quadratic_peak(values)
+    peak = centres + x * a + y * b
+    # at a rate of 0 or 1 a side of the region is flat, and the maximum may lie on its edge
+    candidates = np.stack([peak, *(peak * rates[:, None, None] for rates in _EDGES)], axis=1)
+    candidates /= np.maximum(np.sqrt((candidates**2).sum(axis=0)), 1e-300)
+    points = np.concatenate([centres[:, None], neighbours, candidates], axis=1)
+    heights = _undefined_last(np.concatenate([tops[None], values, function(candidates)]))
+    best = heights.argmax(axis=0)[None]
+    best_points = np.take_along_axis(points, best[None], axis=1)[:, 0]
+    return best_points, np.take_along_axis(heights, best, axis=0)[0]
+
+
+def _tangents(centres: Floats, steps: Floats) -> tuple[Floats, Floats]:
+    """Return two tangents (3, c, m) of length `steps`, orthogonal to each centre and each other."""
     first, second, third = centres
-    # two tangents, orthogonal to each centre and to each other
     sign = np.where(third < 0, -1.0, 1.0)
     slope = -1 / (sign + third)
     mixed = first * second * slope
     a = steps * np.stack([1 + sign * first * first * slope, sign * mixed, -sign * first])
     b = steps * np.stack([mixed, sign + second * second * slope, -second])
-    at = np.array(_NEIGHBOUR_STEPS, np.float64)[:, :, None, None]  # (9, 2, 1, 1)
-    around = centres[:, None] + at[:, 0] * a[:, None] + at[:, 1] * b[:, None]
-    around /= np.sqrt((around**2).sum(axis=0))
-    values = function(around)  # (9, c, m)
-    x, y = _quadratic_peak(values)
-    beyond = centres + x * a + y * b
-    # at a rate of 0 or 1 a side of the region is flat, and the maximum may lie on its edge
-    tried = np.stack([beyond, *(beyond * keep[:, None, None] for keep in _EDGES)], axis=1)
-    tried /= np.maximum(np.sqrt((tried**2).sum(axis=0)), 1e-300)
-    points = np.concatenate([centres[:, None], around, tried], axis=1)
-    heights = _undefined_last(np.concatenate([tops[None], values, function(tried)]))
-    best = heights.argmax(axis=0)[None]
-    chosen = np.take_along_axis(points, best[None], axis=1)[:, 0]
-    return chosen, np.take_along_axis(heights, best, axis=0)[0]
+    return a, b
 
 
 def _quadratic_peak(values: Floats) -> tuple[Floats, Floats]:
@@ -204,23 +223,33 @@ def range_over_region(
     Source: Newcombe 2011, Communications in Statistics - Theory and Methods 40:3154.
     """
     shape, flat = _flat_counts(counts)
+    z = critical_value(level)
+    region = _Region(score_parts(flat[::2], flat[1::2]), z)
     # the limits of the region depend on the counts alone, and are the same at other odds
-    few, place = np.unique(flat, axis=1, return_inverse=True)
-    place, z = place.ravel(), critical_value(level)
-    region, distinct = (_Region(score_parts(x[::2], x[1::2]), z) for x in (flat, few))
-    centre = distinct.boundary_points(np.zeros(few.shape[1]), 0.0)
-    edge = distinct.boundary_points(_BOUNDARY_DIRECTIONS)
-    observed = ignore_undefined(measure, *(p[place] for p in centre))
-    _, (low, high) = _maximize_on_boundary(
-        measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
+    distinct_counts, position = np.unique(flat, axis=1, return_inverse=True)
+    position = position.ravel()
+    distinct = _Region(score_parts(distinct_counts[::2], distinct_counts[1::2]), z)
+    centre = distinct.observed_points()
+    edge = distinct.edge_points()
+    observed = ignore_undefined(measure, *(p[position] for p in centre))
+    low, high = _range_on_boundary(
+        measure, region, tuple(np.take(p, position, axis=1) for p in edge)
     )
-    low, high = -low, np.fmax(observed, high)
     if kink is not None:
         crossed, points = _kink_crossing(kink, centre, edge, distinct)
-        inside = ignore_undefined(measure, *(p[place] for p in points))
+        minimum = ignore_undefined(measure, *(p[position] for p in points))
         # not fmin: elsewhere it may round below it
-        low = np.where(crossed[place] & kinked & ~np.isnan(inside), inside, low)
-    return np.fmin(observed, low).reshape(shape), high.reshape(shape)
+        low = np.where(crossed[position] & kinked & ~np.isnan(minimum), minimum, low)
+    return np.fmin(observed, low).reshape(shape), np.fmax(observed, high).reshape(shape)
+
+
+def _range_on_boundary(
+    measure: OfProportions, region: _Region, edge: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value, (m,), on the boundary with the points `edge`."""
+    signs = np.array([[-1.0], [1.0]])
+    _, (negative_low, high) = _maximize_on_boundary(measure, signs, region, edge)
+    return -negative_low, high
 
 
 def _kink_crossing(
@@ -257,6 +286,14 @@ class _Region:
         reach = self.z * np.asarray(share)
         first, second = wilson_limit(self.parts, reach * np.stack([np.cos(t), np.sin(t)]))
         return first, second
+
+    def observed_points(self) -> tuple[Floats, Floats]:
+        """Return the observed points, (m,)."""
+        return self.boundary_points(np.zeros(self.parts[0].shape[1]), 0.0)
+
+    def edge_points(self) -> tuple[Floats, Floats]:
+        """Return the points (d, m) in evenly spread directions on the boundary."""
+        return self.boundary_points(_BOUNDARY_DIRECTIONS)
 
 
 def wilson_limit(parts: Parts, z: Floats) -> Floats:
@@ -357,28 +394,58 @@ def partial_derivatives(
 
 def _derivative(function: Callable[[Floats], Floats], x: Floats) -> Floats:
     """Return the derivative of a function of numbers between 0 and 1."""
-    inside = (x > 0) & (x < 1)
-    reach = np.where(inside, np.minimum(x, 1 - x), 1.0) / 2
-    up, down = np.where(x < 1, reach, 0.0), np.where(x > 0, reach, 0.0)
+    interior = (x > 0) & (x < 1)
+    steps = _first_steps(x)
     # the error of a central difference is a series in the square of the step
-    factor = np.where(inside, _STEP_RATIO**2, _STEP_RATIO)
-    best, error = np.asarray(0.0), np.asarray(_AT_MOST)
-    before: list[Floats] = []
+    factor = np.where(interior, _STEP_RATIO**2, _STEP_RATIO)
+    best = np.asarray(0.0)
+    error = np.asarray(_AT_MOST)
+    previous_row: list[Floats] = []
     with np.errstate(all="ignore"):
         for step in range(_BORDER_STEPS):
-            seeking = (error > _ENOUGH) & (~inside | (step < _INSIDE_STEPS))
+            seeking = (error > _ENOUGH) & (~interior | (step < _INSIDE_STEPS))
             if not seeking.any():
                 break
-            right, left = x + up * _STEP_RATIO**-step, x - down * _STEP_RATIO**-step
-            higher, lower = function(right), function(left)
-            row = [np.asarray((higher - lower) / (right - left))]
-            rounding = _FLOAT_ROUNDING * (np.abs(higher) + np.abs(lower)) / (right - left)
-            for k, previous in enumerate(before[:_COLUMNS]):
-                better = row[k] + (row[k] - previous) / (factor ** (k + 1) - 1)
-                moved = np.maximum(np.abs(better - row[k]), np.abs(better - previous))
-                doubt = (moved + rounding) / np.abs(better)
-                take = seeking & (doubt < error)
-                best, error = np.where(take, better, best), np.where(take, doubt, error)
-                row.append(better)
-            before = row
+            difference, rounding = _difference_quotient(
+                function, x + steps[0] * _STEP_RATIO**-step, x - steps[1] * _STEP_RATIO**-step
+            )
+            row = _extrapolate(difference, previous_row, factor)
+            for k, better in enumerate(row[1:]):
+                doubt = _extrapolation_error(better, (row[k], previous_row[k]), rounding)
+                improved = seeking & (doubt < error)
+                best = np.where(improved, better, best)
+                error = np.where(improved, doubt, error)
+            previous_row = row
     return best
+
+
+def _first_steps(x: Floats) -> tuple[Floats, Floats]:
+    """Return the first steps up and down: half of the way to the nearer border, 0 at a border."""
+    reach = np.where((x > 0) & (x < 1), np.minimum(x, 1 - x), 1.0) / 2
+    return np.where(x < 1, reach, 0.0), np.where(x > 0, reach, 0.0)
+
+
+def _difference_quotient(
+    function: Callable[[Floats], Floats], right: Floats, left: Floats
+) -> tuple[Floats, Floats]:
+    """Return the difference quotient of a function, and its rounding error at most."""
+    higher = function(right)
+    lower = function(left)
+    quotient = np.asarray((higher - lower) / (right - left))
+    return quotient, _FLOAT_ROUNDING * (np.abs(higher) + np.abs(lower)) / (right - left)
+
+
+def _extrapolate(
+    difference: Floats, previous_row: Sequence[Floats], factor: Floats
+) -> list[Floats]:
+    """Return the row of the extrapolation table that begins with a difference quotient."""
+    row = [difference]
+    for k, previous in enumerate(previous_row[:_COLUMNS]):
+        row.append(row[k] + (row[k] - previous) / (factor ** (k + 1) - 1))
+    return row
+
+
+def _extrapolation_error(better: Floats, sources: Sequence[Floats], rounding: Floats) -> Floats:
+    """Return the relative error of an extrapolation from two numbers, by its distance to them."""
+    change = np.maximum(np.abs(better - sources[0]), np.abs(better - sources[1]))
+    return (change + rounding) / np.abs(better)

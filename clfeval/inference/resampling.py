@@ -301,14 +301,17 @@ def weighted_difference(
     """
     z = critical_value(level) if z is None else z
     m = np.asarray(rows, np.float64)
-    parts = [score_parts(count, m) for count in (first, second)]
-    (p, below, _, _), (q, beside, _, _) = parts
+    first_parts = score_parts(first, m)
+    second_parts = score_parts(second, m)
+    p = first_parts[0]
+    q = second_parts[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho = -np.sqrt(p * q / (below * beside))
+        rho = -np.sqrt(p * q / (first_parts[1] * second_parts[1]))
     rho = np.where(np.isfinite(rho), np.maximum(rho, -1.0), 0.0)
-    limits = [wilson_limits(part, z) for part in parts]
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    (low1, high1), (low2, high2) = limits
+    low1, high1 = wilson_limits(first_parts, z)
+    low2, high2 = wilson_limits(second_parts, z)
+    x = np.asarray(a, np.float64)
+    y = np.asarray(b, np.float64)
     return measure_difference(x * p, x * low1, x * high1, y * q, y * low2, y * high2, rho)
 
 

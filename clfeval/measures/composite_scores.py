@@ -265,31 +265,37 @@ def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
     Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). ValueError unless every order
     holds each index once.
     """
-    given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
-    n = given.shape[1]
-    if looked_at.shape[1:] != (n,) or (np.sort(looked_at, axis=1) != np.arange(n)).any():
+    table = np.asarray(rays, np.float64)
+    permutations = np.asarray(orders, np.int64)
+    n = table.shape[1]
+    if permutations.shape[1:] != (n,) or (np.sort(permutations, axis=1) != np.arange(n)).any():
         raise ValueError("an order must contain each index of the rays once")
-    result = np.zeros((len(given), len(looked_at)))
-    if n < FEWEST or len(looked_at) < 100 * n:  # below, the loop over models costs more
-        for column, order in enumerate(looked_at):
-            result[:, column] = polygon_area(given[:, order])
-        return result
+    areas = np.zeros((len(table), len(permutations)))
+    if n < FEWEST or len(permutations) < 100 * n:  # below, the loop over models costs more
+        for column, order in enumerate(permutations):
+            areas[:, column] = polygon_area(table[:, order])
+        return areas
     first, second = np.triu_indices(n, 1)
-    number = np.zeros((n, n), np.int64)
-    number[first, second] = number[second, first] = np.arange(len(first))
-    pairs = number[looked_at, np.roll(looked_at, -1, axis=1)].ravel()
-    lengths = np.bincount(pairs, minlength=len(first))
-    # for each pair of rays the orders in which they are neighbours
-    beside = np.split(np.argsort(pairs, kind="stable") // n, np.cumsum(lengths)[:-1])
-    d = _usable_rays(given)
+    neighbours = _orders_by_neighbours(permutations, first, second)
+    d = _usable_rays(table)
     products = d[:, first] * d[:, second]
     # smallest product first: each order receives its own products in the order of `_ordered_sum`
     for row, product, ascending in zip(
-        result, products.tolist(), np.argsort(products, axis=1).tolist(), strict=True
+        areas, products.tolist(), np.argsort(products, axis=1).tolist(), strict=True
     ):
         for pair in ascending:
-            row[beside[pair]] += product[pair]
-    return _half_sine(n) * result
+            row[neighbours[pair]] += product[pair]
+    return _half_sine(n) * areas
+
+
+def _orders_by_neighbours(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
+    """Return for each pair of rays the orders in which they are neighbours."""
+    n = orders.shape[1]
+    number = np.zeros((n, n), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    pairs = number[orders, np.roll(orders, -1, axis=1)].ravel()
+    lengths = np.bincount(pairs, minlength=len(first))
+    return np.split(np.argsort(pairs, kind="stable") // n, np.cumsum(lengths)[:-1])
 
 
 def _usable_rays(rays: Floats) -> Floats:

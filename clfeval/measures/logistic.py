@@ -77,26 +77,37 @@ def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     one class.
     """
     pos, neg = _flat_counts(positives, negatives)
-    found = np.full(len(pos), np.nan)
-    p, n = pos.sum(axis=1), neg.sum(axis=1)
-    some = (p > 0) & (n > 0)
-    if some.any():
-        pos, neg, p, n = _select_rows(some, pos, neg, p, n)
-        many = len(x) > 2 * _BLOCKS
-        each_x = np.broadcast_to(x, pos.shape)
-        near, hits, others = _block_sums(x, pos, neg) if many else (each_x, pos, neg)
-        mean = ((hits + others) * near).sum(axis=1) / (p + n)
-        start = np.column_stack([np.log(p / n) - mean, np.ones(len(p))])
-        if many:
-            found_near = _maximize_likelihood(near, hits, others, start, free=False)
-            start = np.where(np.isfinite(found_near), found_near, start)
-        each = _maximize_likelihood(each_x, pos, neg, start, free=False)[:, 0]
+    intercepts = np.full(len(pos), np.nan)
+    p = pos.sum(axis=1)
+    n = neg.sum(axis=1)
+    solvable = (p > 0) & (n > 0)
+    if solvable.any():
+        pos, neg, p, n = _select_rows(solvable, pos, neg, p, n)
+        start = _intercept_start(x, pos, neg, np.log(p / n), p + n)
+        solved = _maximize_likelihood(np.broadcast_to(x, pos.shape), pos, neg, start, free=False)[
+            :, 0
+        ]
         # far from the solution, where all probabilities are 0 or 1, Newton's step is unbounded
-        lost = np.isnan(each)
-        if lost.any():
-            each[lost] = _bisect_intercept(x, pos[lost], neg[lost], np.log(p / n)[lost])
-        found[some] = each
-    return found.reshape(np.shape(positives)[:-1])
+        diverged = np.isnan(solved)
+        if diverged.any():
+            log_odds = np.log(p / n)[diverged]
+            solved[diverged] = _bisect_intercept(x, pos[diverged], neg[diverged], log_odds)
+        intercepts[solvable] = solved
+    return intercepts.reshape(np.shape(positives)[:-1])
+
+
+def _intercept_start(x: Floats, pos: Floats, neg: Floats, log_odds: Floats, rows: Floats) -> Floats:
+    """Return a start (r, 2) of the intercept, slope 1: log odds less mean x, of many x refined."""
+    refined = len(x) > 2 * _BLOCKS
+    z = np.broadcast_to(x, pos.shape)
+    if refined:
+        z, pos, neg = _block_sums(x, pos, neg)
+    mean = ((pos + neg) * z).sum(axis=1) / rows
+    start = np.column_stack([log_odds - mean, np.ones(len(log_odds))])
+    if not refined:
+        return start
+    solved = _maximize_likelihood(z, pos, neg, start, free=False)
+    return np.where(np.isfinite(solved), solved, start)
 
 
 def _bisect_intercept(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
@@ -121,27 +132,35 @@ def fisher_information(
     """
     if np.isnan(a + b):
         return np.full(12, np.nan)
-    centre, sums = float(x[len(x) // 2]), np.zeros((3, 5))
+    centre = float(x[len(x) // 2])
+    sums = np.zeros((3, 5))
     for start in range(0, len(x), _AT_ONCE):
-        z, pos, neg = (one[start : start + _AT_ONCE] for one in (x, positives, negatives))
+        z, pos, neg = (column[start : start + _AT_ONCE] for column in (x, positives, negatives))
         z = z - centre
         mu = fitted_probabilities(z, a + b * centre, b)
-        rest = 1 - mu
-        w = (pos + neg) * mu
-        w *= rest
-        mu *= mu
-        rest *= rest
-        squares = pos * rest + neg * mu
-        mu *= mu
-        rest *= rest
-        fourths = pos * rest + neg * mu
-        for row, one, most in zip(sums, (w, squares, fourths), (3, 3, 5), strict=True):
-            for k in range(most if free else 1):
-                row[k] += one.sum()
-                one *= z
-    rows, mean = positives.sum() + negatives.sum(), divide(sums[0, 1], sums[0, 0])
+        for row, weight, powers in zip(
+            sums, _information_weights(mu, pos, neg), (3, 3, 5), strict=True
+        ):
+            for k in range(powers if free else 1):
+                row[k] += weight.sum()
+                weight *= z
+    rows = positives.sum() + negatives.sum()
+    mean = divide(sums[0, 1], sums[0, 0])
     level, steep = divide(rows, [sums[0, 0], sums[0, 2] - sums[0, 1] * mean])
     return np.array([level, centre + mean, steep, centre, *sums[1, :3], *sums[2]])
+
+
+def _information_weights(mu: Floats, pos: Counts, neg: Counts) -> tuple[Floats, Floats, Floats]:
+    """Return n mu (1 - mu), and sums over rows of (y - mu)² and (y - mu)⁴; mu is overwritten."""
+    complement = 1 - mu  # products are in place, which takes less time
+    w = (pos + neg) * mu
+    w *= complement
+    mu *= mu
+    complement *= complement
+    squares = pos * complement + neg * mu
+    mu *= mu
+    complement *= complement
+    return w, squares, pos * complement + neg * mu
 
 
 def fitted_probabilities(x: Floats, a: float, b: float) -> Floats:
@@ -191,35 +210,49 @@ def _maximize_likelihood(
     z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool = True
 ) -> Floats:
     """Return the maximum likelihood estimates from a start (r, 2); NaN without convergence."""
-    here, found = start.copy(), np.full_like(start, np.nan)
+    estimates = np.full_like(start, np.nan)
+    position = start.copy()
     active = np.arange(len(start))
-    slope, step = _newton_step(z, pos, neg, here, free)
+    slope, step = _newton_step(z, pos, neg, position, free)
     for _ in range(_MOST_STEPS):
         size = np.abs(step).max(axis=1)
-        settled = size <= _SETTLED * (1 + np.abs(here).max(axis=1))
-        found[active[settled]] = here[settled] + step[settled]
+        settled = size <= _SETTLED * (1 + np.abs(position).max(axis=1))
+        estimates[active[settled]] = position[settled] + step[settled]
         goes_on = ~settled & np.isfinite(size)
-        active, here, slope, step, z, pos, neg = _select_rows(
-            goes_on, active, here, slope, step, z, pos, neg
+        active, position, slope, step, z, pos, neg = _select_rows(
+            goes_on, active, position, slope, step, z, pos, neg
         )
         if not len(active):
             break
-        rise = (slope * step).sum(axis=1)
-        length, moving = np.ones(len(active)), np.ones(len(active), bool)
-        there, next_slope, next_step = here + step, slope.copy(), step.copy()
-        for _ in range(_HALVINGS):
-            at = slice(None) if moving.all() else np.flatnonzero(moving)  # a slice copies nothing
-            there[at] = here[at] + length[at, None] * step[at]
-            next_slope[at], next_step[at] = _newton_step(z[at], pos[at], neg[at], there[at], free)
-            along = (next_slope[at] * step[at]).sum(axis=1)
-            moving[at] = ~(along >= _FALL * rise[at])  # NaN counts as too far
-            if not moving.any():
-                break
-            length[moving] /= 2
-        active, here, slope, step, z, pos, neg = _select_rows(
-            ~moving, active, there, next_slope, next_step, z, pos, neg
+        moving, position, slope, step = _shorten_steps(z, pos, neg, position, slope, step, free)
+        active, position, slope, step, z, pos, neg = _select_rows(
+            ~moving, active, position, slope, step, z, pos, neg
         )
-    return found
+    return estimates
+
+
+def _shorten_steps(
+    z: Floats, pos: Floats, neg: Floats, start: Floats, slope: Floats, step: Floats, free: bool
+) -> tuple[Bools, Floats, Floats, Floats]:
+    """Halve steps (r, 2) that go too far; return which still do, positions, slopes, next steps."""
+    rise = (slope * step).sum(axis=1)
+    length = np.ones(len(start))
+    moving = np.ones(len(start), bool)
+    position = start + step
+    next_slope = slope.copy()
+    next_step = step.copy()
+    for _ in range(_HALVINGS):
+        rows = slice(None) if moving.all() else np.flatnonzero(moving)  # a slice copies nothing
+        position[rows] = start[rows] + length[rows, None] * step[rows]
+        next_slope[rows], next_step[rows] = _newton_step(
+            z[rows], pos[rows], neg[rows], position[rows], free
+        )
+        along = (next_slope[rows] * step[rows]).sum(axis=1)
+        moving[rows] = ~(along >= _FALL * rise[rows])  # NaN counts as too far
+        if not moving.any():
+            break
+        length[moving] /= 2
+    return moving, position, next_slope, next_step
 
 
 def _select_rows(some: Bools, *arrays: Counts) -> Sequence[Counts]:

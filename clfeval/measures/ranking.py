@@ -104,7 +104,7 @@ def partial_auc(
 ) -> Floats:
     """Return the ROC AUC over a range of false positive rates, standardised: 1/2 chance, 1 best.
 
-    (1 + (A - least) / (most - least)) / 2   least = (b² - a²) / 2   most = b - a
+    (1 + (A - chance) / (b - a - chance)) / 2   chance = (b² - a²) / 2
 
     with A the area below the curve between the false positive rates a and b, its points joined by
     lines. Of 0..1 it is the whole area. Below 0 only for rankings worse than chance; NaN without
@@ -116,14 +116,23 @@ def partial_auc(
         raise ValueError(f"{low:g} to {high:g} is not a range between 0 and 1")
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
-    top, right = divide(_from_above(pos), p[..., None]), divide(_from_above(neg), n[..., None])
-    bottom, left = _next_higher(top, 0.0), _next_higher(right, 0.0)
-    ends = np.clip(left, low, high), np.clip(right, low, high)
+    top = divide(_from_above(pos), p[..., None])
+    right = divide(_from_above(neg), n[..., None])
+    area = _area_within(right, top, low, high)
+    chance = (high**2 - low**2) / 2
+    return np.asarray((1 + (area - chance) / (high - low - chance)) / 2)
+
+
+def _area_within(right: Floats, top: Floats, low: float, high: float) -> Floats:
+    """Return the area (...) below lines that join ROC points (..., m), of FPR from low to high."""
+    bottom = _next_higher(top, 0.0)
+    left = _next_higher(right, 0.0)
+    start = np.clip(left, low, high)
+    stop = np.clip(right, low, high)
     slope = np.divide(top - bottom, right - left, out=np.zeros_like(top), where=right > left)
-    heights = [bottom + slope * (end - left) for end in ends]
-    area = ((ends[1] - ends[0]) * (heights[0] + heights[1]) / 2).sum(axis=-1)
-    least, most = (high**2 - low**2) / 2, high - low
-    return np.asarray((1 + (area - least) / (most - least)) / 2)
+    start_height = bottom + slope * (start - left)
+    stop_height = bottom + slope * (stop - left)
+    return np.asarray(((stop - start) * (start_height + stop_height) / 2).sum(axis=-1))
 
 
 def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -206,28 +215,31 @@ def average_precision_influence(
     of each, at the score (0) or at the next higher one (1): half of both for trapezoids.
     Source: the derivative of the measure along the share of each kind of row.
     """
-    pos, neg, _ = sum_at_scores(scores, positives, negatives)
+    pos, neg = sum_at_scores(scores, positives, negatives)[:2]
     p, n = class_totals(pos, neg)
     if not p:
-        none = np.full(len(np.asarray(scores)), np.nan)
-        return Influence.from_arrays(none, none)
-    hits, claimed = _from_above(pos), _from_above(pos + neg)
-    precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
-    found, value = np.zeros((2, len(pos))), np.zeros(())
+        return Influence.from_arrays(*np.full((2, len(np.asarray(scores))), np.nan))
+    hits = _from_above(pos)
+    flagged = _from_above(pos + neg)
+    precision = np.divide(hits, flagged, out=np.ones_like(hits), where=flagged > 0)
+    influence = np.zeros((2, len(pos)))
+    value = np.zeros(())
     for weight, step in parts:
-        here, rows = precision, claimed
+        share = precision
+        rows = flagged
         if step:
-            here, rows = _next_higher(precision, 1.0), _next_higher(claimed, 0.0)
-        value = value + weight * (pos * here).sum() / p
+            share = _next_higher(precision, 1.0)
+            rows = _next_higher(flagged, 0.0)
+        value = value + weight * (pos * share).sum() / p
         # the contribution of each score up to that of a row
-        each = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
-        up_to = np.array([(each * (1 - here)).cumsum(), (-each * here).cumsum()])
+        odds = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
+        up_to = np.array([(odds * (1 - share)).cumsum(), (-odds * share).cumsum()])
         if step:
             up_to = np.concatenate([np.zeros((2, 1)), up_to[:, :-1]], axis=1)
-        found += weight * up_to
-        found[0] += weight * here
-    found[0] -= value
-    return Influence.from_arrays(*((p + n) / p * found[:, score_positions(scores)]))
+        influence += weight * up_to
+        influence[0] += weight * share
+    influence[0] -= value
+    return Influence.from_arrays(*((p + n) / p * influence[:, score_positions(scores)]))
 
 
 _TRAPEZOIDS = partial(average_precision_influence, parts=((0.5, 0), (0.5, 1)))

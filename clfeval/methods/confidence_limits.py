@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats
+from clfeval.arrays import Counts, Floats, Ints
 from clfeval.inference.influence_and_clusters import rate_divisors, share_divisor
 from clfeval.inference.proportions import (
     SHARE_LIMITS,
@@ -143,37 +143,57 @@ def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tupl
     return part / by, whole / by
 
 
-def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:
+def _where_known(
+    measure: Measure, cells: Cells, method: str, level: float, design: Design
+) -> Limits:
     """Return confidence limits at a known class ratio by the named method."""
-    if how == "share" and measure.share is not None:
+    if method == "share" and measure.share is not None:
         return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
-    if cells.sums is not None:  # by effective counts
-        of, table = measure.function, cells.at_rates
-        along = partial_derivatives(lambda tp, fp: of(table(tp, fp)), *cells.rates)
-        by = rate_divisors(cells.sums, cells.totals, np.stack(along), level=level)
-        cells = cells.divided(by)
-    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
+    if cells.sums is not None:
+        cells = _effective_cells(measure, cells, level)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if how == "linear":
+        if method == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
-            _, low, high = combine_proportions(a, b, *counts, level=level)
+            _, low, high = combine_proportions(a, b, *_rate_counts(cells), level=level)
             # clipped to the range, for rounding
             return np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
-        if how == "region":
+        if method == "region":
             return _ranges_over_rates([measure], cells, level)[0]
-        terms, factor = measure.terms(cells, cells.ratio), 1.0
-        if how == "ratio":
-            terms, factor = terms[:-1], terms[-1]
-        forms: Any = {"logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio}
-        _, low, high = forms[how](*terms, level=level)
-        low, high = low * factor, high * factor
+        low, high = _transformed_limits(measure, cells, method, level)
         lost = np.isnan(low)  # where a cell is empty
-        if how != "log":  # intervals of odds ratios are valid with few rows too
-            few = has_unreliable_error(*counts[:2]) | has_unreliable_error(*counts[2:])
-            lost |= few & (cells.positives > 0) & (cells.negatives > 0)
+        if method != "log":  # intervals of odds ratios are valid with few rows too
+            tp, p, fp, n = _rate_counts(cells)
+            unreliable = has_unreliable_error(tp, p) | has_unreliable_error(fp, n)
+            lost |= unreliable & (p > 0) & (n > 0)
         if lost.any():
             low[lost], high[lost] = _ranges_over_rates([measure], cells.select(lost), level)[0]
         return low, high
+
+
+def _rate_counts(cells: Cells) -> tuple[Counts, Counts, Counts, Counts]:
+    """Return TP, positives, FP and negatives."""
+    return cells.tp, cells.positives, cells.fp, cells.negatives
+
+
+def _effective_cells(measure: Measure, cells: Cells, level: float) -> Cells:
+    """Return the effective counts of tables of clusters, by the slopes of a measure of rates."""
+    assert cells.sums is not None
+    slopes = partial_derivatives(
+        lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
+    )
+    return cells.divided(rate_divisors(cells.sums, cells.totals, np.stack(slopes), level=level))
+
+
+def _transformed_limits(measure: Measure, cells: Cells, method: str, level: float) -> Limits:
+    """Return limits on the logit or log scale: method `logit`, `ratio` or `log`."""
+    terms = measure.terms(cells, cells.ratio)
+    factor: Any = 1.0
+    if method == "ratio":
+        factor = terms[-1]
+        terms = terms[:-1]
+    forms: Any = {"logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio}
+    _, low, high = forms[method](*terms, level=level)
+    return low * factor, high * factor
 
 
 def _ranges_over_rates(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
@@ -220,23 +240,34 @@ def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float)
 
 
 def _by_block(
-    measures: Sequence[Measure], cells: Cells, ends: Callable[..., Limits]
+    measures: Sequence[Measure], cells: Cells, search: Callable[..., Limits]
 ) -> list[Limits]:
     """Return limits computed once per distinct table, in blocks, tables with an empty cell last."""
-    known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
-    alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
-    _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
-    few = cells.select(first)
-    empty = np.minimum(np.minimum(few.tp, few.fp), np.minimum(few.fn, few.tn)) == 0
+    distinct, inverse = _distinct_cells(cells)
+    empty = (
+        np.minimum(np.minimum(distinct.tp, distinct.fp), np.minimum(distinct.fn, distinct.tn)) == 0
+    )
     order = np.argsort(empty, kind="stable")
     np.empty(2**21)  # makes the allocator keep freed memory: a fifth of the time below
     q = len(measures)
-    found, size = np.full((2, q, len(order)), np.nan), max(1, _BLOCK // q)
-    for block in (order[i : i + size] for i in range(0, len(order), size)):
-        some = few.select(block)
-        counts = (some.tp, some.positives, some.fp, some.negatives)
-        kinked = np.repeat([one.kinked for one in measures], len(block))
+    limits = np.full((2, q, len(order)), np.nan)
+    size = max(1, _BLOCK // q)
+    for start in range(0, len(order), size):
+        block = order[start : start + size]
+        tables = distinct.select(block)
+        kinked = np.repeat([measure.kinked for measure in measures], len(block))
         kink = np.subtract if kinked.any() else None
-        limits = ends(some, *(np.tile(x, q) for x in counts), kink=kink, kinked=kinked)
-        found[:, :, block] = np.reshape(limits, (2, q, -1))
-    return [(low, high) for low, high in found[:, :, place.ravel()].swapaxes(0, 1)]
+        counts = [np.tile(part, q) for part in _rate_counts(tables)]
+        block_limits = search(tables, *counts, kink=kink, kinked=kinked)
+        limits[:, :, block] = np.reshape(block_limits, (2, q, -1))
+    return [(low, high) for low, high in limits[:, :, inverse].swapaxes(0, 1)]
+
+
+def _distinct_cells(cells: Cells) -> tuple[Cells, Ints]:
+    """Return the distinct tables, and the index among them of each table."""
+    columns = [*_rate_counts(cells), cells.ratio]
+    columns += [] if cells.drawn is None else [cells.drawn]
+    _, first, inverse = np.unique(
+        np.array(columns, np.float64), axis=1, return_index=True, return_inverse=True
+    )
+    return cells.select(first), inverse.ravel()

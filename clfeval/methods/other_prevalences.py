@@ -36,7 +36,7 @@ from clfeval.methods.estimates import (
 )
 from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.score_measures import bootstrap_limits
-from clfeval.methods.options import Interval, Totals
+from clfeval.methods.options import Interval, IntervalSettings, Totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.records import dataclass
 
@@ -45,6 +45,14 @@ MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # 
 SWEEP = "slice model prevalence odds ratio"
 RATES = ("sensitivity", "specificity", "ppv", "npv")
 RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+
+
+class _ModelPlace(NamedTuple):
+    """A model, by index, in a population: sample, 1:1, target or sweep."""
+
+    model: int
+    kind: str
+    population: Population | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,73 +111,98 @@ class TunedModels:
 
         A row per model in the sample, at 1:1 and each target, and per swept population and model.
         """
-        counts, thresholds = self.counts, self.given.thresholds
-        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
-        targets = [("1:1", BALANCED), *(("target", target) for target in self.options.populations)]
-        places: list[tuple[int, str, Any]] = []
-        for i, (p, n) in enumerate(pairs):
-            if self.given.sampled:
-                own = Population.from_counts(p, n, counts.unit) if p and n else None
-                places.append((i, "sample", own))
-            places += [(i, kind, target) for kind, target in targets]
-        shown, whole = len(places), range(self.labels.count(None))
-        places += [(i, "sweep", one) for one in self.options.swept for i in whole]
-        models, kinds, populations = zip(*places, strict=True)
-        counted = np.array([kind == "sample" for kind in kinds])
-        own = divide(counts.positives, counts.negatives)[np.array(models)]
-        wanted = np.array([one and one.ratio for one in populations], np.float64)
-        ratios = np.where(counted & ~np.isnan(wanted), own, wanted)
-        cells = Cells.picked(counts, models, ratios, counted)
-        found, failed = self._estimates(cells, np.array(models))
-        total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
+        places = self._places()
+        models = [place.model for place in places]
+        cells = self._cells(places)
+        estimates, failed = self._estimates(cells, np.array(models))
+        kinds = [place.kind for place in places]
+        total = self.counts.rows.tolist()
+        thresholds = self.given.thresholds
         columns: dict[str, Sequence[Any]] = {
             **self.who(models),
             "population": kinds,
-            "prevalence": [one and one.prevalence for one in populations],
-            "odds": [one and one.odds for one in populations],
-            "ratio": ratios.tolist(),
-            "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
-            "threshold": [thresholds.get(counts.models[i]) for i in models],
-            **found,
+            "prevalence": [place.population and place.population.prevalence for place in places],
+            "odds": [place.population and place.population.odds for place in places],
+            "ratio": cells.ratio.tolist(),
+            "rows": [total[place.model] if place.kind == "sample" else ROWS for place in places],
+            "threshold": [thresholds.get(self.counts.models[i]) for i in models],
+            **estimates,
+            **self._cell_columns(places, cells),
         }
-        for name in CELLS:
-            rows, tuned = counts.display_units(name).tolist(), getattr(per, name).tolist()
-            columns[name] = [
-                rows[i] if kind == "sample" else None if x != x else x
-                for (i, kind, _), x in zip(places, tuned, strict=True)
-            ]
+        first_swept = len(places) - kinds.count("sweep")
         by_model, by_odds = (
-            rows_from_columns({name: columns[name][part] for name in (*names.split(), *found)})
-            for names, part in ((MODELS, slice(shown)), (SWEEP, slice(shown, None)))
+            rows_from_columns({name: columns[name][part] for name in (*names.split(), *estimates)})
+            for names, part in ((MODELS, slice(first_swept)), (SWEEP, slice(first_swept, None)))
         )
         return by_model, by_odds, failed
 
+    def _places(self) -> list[_ModelPlace]:
+        """Return each model in the sample, at 1:1 and each target, then the swept populations."""
+        counts = self.counts
+        targets = [("1:1", BALANCED), *(("target", target) for target in self.options.populations)]
+        places = list[_ModelPlace]()
+        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        for i, (p, n) in enumerate(pairs):
+            if self.given.sampled:
+                population = Population.from_counts(p, n, counts.unit) if p and n else None
+                places.append(_ModelPlace(i, "sample", population))
+            places += [_ModelPlace(i, kind, target) for kind, target in targets]
+        for population in self.options.swept:
+            whole_table = range(self.labels.count(None))
+            places += [_ModelPlace(i, "sweep", population) for i in whole_table]
+        return places
+
+    def _cells(self, places: Sequence[_ModelPlace]) -> Cells:
+        """Return the tables of models at the class ratios of populations."""
+        counts = self.counts
+        models = np.array([place.model for place in places])
+        sampled = np.array([place.kind == "sample" for place in places])
+        observed = divide(counts.positives, counts.negatives)[models]
+        populations = [place.population for place in places]
+        ratios = np.array(
+            [population and population.ratio for population in populations], np.float64
+        )
+        ratios = np.where(sampled & ~np.isnan(ratios), observed, ratios)
+        return Cells.picked(counts, models, ratios, sampled)
+
+    def _cell_columns(self, places: Sequence[_ModelPlace], cells: Cells) -> dict[str, list[Any]]:
+        """Return the columns TP, FP, FN and TN: rows of the sample, elsewhere of 1,000 rows."""
+        per = cells.tuned.per(ROWS)
+        columns = dict[str, list[Any]]()
+        for name in CELLS:
+            rows = self.counts.display_units(name).tolist()
+            tuned = getattr(per, name).tolist()
+            columns[name] = [
+                rows[place.model] if place.kind == "sample" else None if x != x else x
+                for place, x in zip(places, tuned, strict=True)
+            ]
+        return columns
+
     def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
         """Return every measure shown, and the most undefined replicates of any."""
-        options, level, names = self.options, self.level, self.counts.models
-        known = options.formulas
-        bounds: dict[str, Limits] = {}
+        options = self.options
+        limits: dict[str, Limits] = {}
         failed = 0
-        if level is not None and options.interval == "bootstrap":
-            bounds, failed = bootstrap_limits(
-                {name: known[name] for name in options.measures},
+        if self.level is not None and options.interval == "bootstrap":
+            names = self.counts.models
+            limits, failed = bootstrap_limits(
+                {name: options.formulas[name] for name in options.measures},
                 cells,
                 models,
                 names,
-                level=level,
-                resamples=options.resamples,
-                seed=options.seed,
-                design=Design(options.totals),
-                redrawn=lambda i: TableResampler.from_patterns(
+                IntervalSettings(
+                    self.level, "bootstrap", options.totals, options.resamples, options.seed
+                ),
+                lambda i: TableResampler.from_patterns(
                     self.given.patterns.get(self.labels[i]), names[i]
                 ),
             )
-        elif level is not None:
+        elif self.level is not None:
             for name in options.measures:
-                bounds[name] = self.limits(name, cells, bounds)
+                limits[name] = self.limits(name, cells, limits)
         return {
             name: estimate_column(
-                self.values(name, cells), bounds.get(name), cells, CATALOG[name].undefined_at_odds
+                self.values(name, cells), limits.get(name), cells, CATALOG[name].undefined_at_odds
             )
             for name in options.measures
         }, failed
@@ -196,44 +229,54 @@ def prevalence_options(
 
 
 def prevalence_rows(
-    given: Sample, options: TuneOptions, places: Sequence[Place], used: Sequence[UsedThreshold]
+    sample: Sample, options: TuneOptions, places: Sequence[Place], used: Sequence[UsedThreshold]
 ) -> list[Row]:
     """Return PPV, NPV and alarms of models in each population, expected on new data.
 
-    Limits reach to the values here. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
+    Limits reach to the values on these rows. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
     """
-    rows, every = list[Row](), np.arange(len(used))
-    expected = concatenate_counts({i: one.expected for i, one in enumerate(used)})[1]
-    here = concatenate_counts({i: one.here for i, one in enumerate(used)})[1]
-    tuner = TunedModels(given, options, (None,) * len(used), expected)
-    for kind, one in places:
-        ratio = np.full(len(used), np.nan if kind == "sample" else one.ratio)
-        cells, chosen = (Cells.at_odds(x, every, ratio) for x in (expected, here))
-        found = {name: tuner.estimates(name, cells, chosen) for name in RATES}
-        alarms = tuner.estimates("detection_prevalence", cells, chosen, ROWS)
-        benefit = list[Estimate]()
-        for i, (*_, t) in enumerate(used):
-            own = options if t is None or not 0 < t < 1 else replace(options, cost=(t, 1 - t))
-            benefit.append(Estimate(None, reason="needs_threshold"))
-            if own.outcome_costs is not None:
-                mine, seen = (x.select(np.array([i])) for x in (cells, chosen))
-                (benefit[i],) = replace(tuner, options=own).estimates("net_benefit", mine, seen)
+    models = np.arange(len(used))
+    expected = concatenate_counts(dict(enumerate(model.expected for model in used)))[1]
+    observed = concatenate_counts(dict(enumerate(model.here for model in used)))[1]
+    tuner = TunedModels(sample, options, (None,) * len(used), expected)
+    rows = list[Row]()
+    for kind, population in places:
+        ratio = np.full(len(used), np.nan if kind == "sample" else population.ratio)
+        tables = (Cells.at_odds(expected, models, ratio), Cells.at_odds(observed, models, ratio))
+        rates = {name: tuner.estimates(name, *tables) for name in RATES}
+        alarms = tuner.estimates("detection_prevalence", *tables, ROWS)
         rows += [
             {
-                "model": at.model,
-                "chosen_by": at.rule,
-                "threshold": at.threshold,
+                "model": model.model,
+                "chosen_by": model.rule,
+                "threshold": model.threshold,
                 "population": kind,
-                "prevalence": one.prevalence,
-                "odds": one.odds,
-                **{name: values[i] for name, values in found.items()},
+                "prevalence": population.prevalence,
+                "odds": population.odds,
+                **{name: estimates[i] for name, estimates in rates.items()},
                 "alarms": alarms[i],
-                "alarms_per_case": _inverse_estimate(found["ppv"][i]),
-                "net_benefit": benefit[i],
+                "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
+                "net_benefit": _net_benefit(tuner, tables, i, model.risk),
             }
-            for i, at in enumerate(used)
+            for i, model in enumerate(used)
         ]
     return rows
+
+
+def _net_benefit(
+    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, risk: float | None
+) -> Estimate:
+    """Return the net benefit of model i at its threshold probability, else by the costs.
+
+    tables: expected, and observed on these rows.
+    """
+    options = tuner.options
+    if risk is not None and 0 < risk < 1:
+        options = replace(options, cost=(risk, 1 - risk))
+    if options.outcome_costs is None:
+        return Estimate(None, reason="needs_threshold")
+    expected, observed = (cells.select(np.array([i])) for cells in tables)
+    return replace(tuner, options=options).estimates("net_benefit", expected, observed)[0]
 
 
 def _inverse_estimate(share: Estimate) -> Estimate:
@@ -245,41 +288,51 @@ def _inverse_estimate(share: Estimate) -> Estimate:
     return make_estimate(value, low, high)
 
 
-def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str = "") -> Answer:
-    """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model."""
-    rule = str(row["chosen_by"]).partition(":")[0]
-    cut = "" if (at := row["threshold"]) is None else f"threshold {format_exact(float(str(at)))}"
-    why = f" ({RULES[rule]})" if rule in RULES else ""
+def prevalence_answer(row: Row, level: float, *, repeated: bool = False, most: str = "") -> Answer:
+    """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model.
+
+    repeated: leave out the prevalence, which the sentence before names, and the details.
+    """
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
-    ppv, npv, alarms, each, benefit = (as_estimate(row[name]) for name in names)
+    ppv, npv, alarms, per_case, benefit = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
-    who = "the model" if name == "model" else quote_if_ambiguous(name)
-    if most:
-        text = f"{prevalence_phrase(row)}, {who} has the {most}{f' ({cut})' * bool(cut)}"
-    else:
-        where = " and ".join(filter(None, ["" if same else prevalence_phrase(row), cut]))
-        text = f"{where}{why}, {who}" if where else who
-        text = f"At {text}" if text.startswith("threshold") else text
+    text = _answer_opening(row, repeated=repeated, most=most)
     if ppv.value is None or alarms.value is None:
         text += f"{', but' * bool(most)} predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
-    said = [
-        f"{title} {with_interval(one.value, one.low, one.high, level, format_close)}"
-        for title, one in (("PPV", ppv), ("NPV", npv))
-        if one.value is not None
+    shares = [
+        f"{title} {with_interval(share.value, share.low, share.high, level, format_close)}"
+        for title, share in (("PPV", ppv), ("NPV", npv))
+        if share.value is not None
     ]
-    if same:
-        said[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
-        said.append(f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows")
-        text += f" has {join_words(said)}."
+    n_alarms = f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows"
+    if repeated:
+        shares[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
+        text += f" has {join_words([*shares, n_alarms])}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
-    per = "" if each.value is None else f", {format_close(each.value, 1)} per case detected"
-    text += f"{':' if most else ' has'} {' and '.join(said)}. "
-    text += f"It raises {format_close(alarms.value, 1)} alarms per {ROWS:,} rows{per}."
+    cost = (
+        "" if per_case.value is None else f", {format_close(per_case.value, 1)} per case detected"
+    )
+    text += f"{':' if most else ' has'} {' and '.join(shares)}. It raises {n_alarms}{cost}."
     if benefit.value is not None:
-        ends = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
-        text += f" Its net benefit is {ends}; that of treat-none is 0."
+        interval = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
+        text += f" Its net benefit is {interval}; that of treat-none is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
+
+
+def _answer_opening(row: Row, *, repeated: bool, most: str) -> str:
+    """Return the sentence on a row of a prevalence up to its verb: population, threshold, model."""
+    threshold = row["threshold"]
+    cut = "" if threshold is None else f"threshold {format_exact(float(str(threshold)))}"
+    name = str(row["model"])
+    subject = "the model" if name == "model" else quote_if_ambiguous(name)
+    if most:
+        return f"{prevalence_phrase(row)}, {subject} has the {most}{f' ({cut})' * bool(cut)}"
+    rule = str(row["chosen_by"]).partition(":")[0]
+    reason = f" ({RULES[rule]})" if rule in RULES else ""
+    place = " and ".join(filter(None, ["" if repeated else prevalence_phrase(row), cut]))
+    text = f"{place}{reason}, {subject}" if place else subject
+    return f"At {text}" if text.startswith("threshold") else text
 
 
 def prevalence_phrase(row: Row) -> str:

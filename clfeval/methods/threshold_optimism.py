@@ -112,41 +112,55 @@ class ChosenThresholds:
         hull: search `candidate_points` only. Expected: less positive optimism of both rates.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
-        at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
-        here = confusions_at(counts, points.thresholds[at])
+        positions = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
+        tables = confusions_at(counts, points.thresholds[positions])
         if reason := _explain_unknown(counts):
-            return cls(points, at, here, here, None, [reason] * len(at))
-        found = _bootstrap_choices(counts, rules, random_stream(seed, f"cut\0{who}"), hull=hull)
-        p, n = here.positives, here.negatives
-        both = np.array(
-            [here.tp - found.optimism(sensitivity) * p, here.fp + found.optimism(specificity) * n]
-        )
-        _correct_limits(rules, here, found, both)
-        tp, fp = np.clip(both, 0, [p, n])
-        same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
-        for i, rule in enumerate(rules):
-            one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
-            before, after = (
-                float(measure_value(rule.best, table).ravel()[0])
-                for table in (float_confusion(here.take([i])), one)
-            )
-            same[i] |= rule.within is None and rule.best.measure.sign * (after - before) > 0
-        tp, fp = np.where(same, here.tp, tp), np.where(same, here.fp, fp)
-        expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
-        if here.sums is not None:
-            alone = isinstance(counts.clusters, RowWeights)
+            return cls(points, positions, tables, tables, None, [reason] * len(positions))
+        rng = random_stream(seed, f"cut\0{who}")
+        choices = _bootstrap_choices(counts, rules, rng, hull=hull)
+        expected = _expected_tables(rules, tables, choices)
+        if tables.sums is not None:
+            independent = isinstance(counts.clusters, RowWeights)
             sums = [
-                thinned_products(here.take([i]), expected.take([i]), rows=alone)
-                for i in range(len(at))
+                thinned_products(tables.take([i]), expected.take([i]), rows=independent)
+                for i in range(len(positions))
             ]
             expected = replace(expected, sums=np.array(sums))
-        seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
-        return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])
+        seldom = np.isnan(choices.thresholds).mean(axis=1) > 0.5
+        unknown = [SELDOM if flag else None for flag in seldom]
+        return cls(points, positions, tables, expected, choices, unknown)
 
     def used(self, i: int) -> tuple[float | None, ConfusionCounts, ConfusionCounts]:
         """Return the threshold of a rule, None above every score, and the tables there."""
         cut = self.points.thresholds[self.at[i]].item()
         return cut if isfinite(cut) else None, self.expected.take([i]), self.here.take([i])
+
+
+def _expected_tables(
+    rules: Sequence[ThresholdRule], tables: ConfusionCounts, choices: BootstrapChoices
+) -> ConfusionCounts:
+    """Return the tables of r rules on new data: less the optimism of both rates, where positive."""
+    p = tables.positives
+    n = tables.negatives
+    corrected = np.array(
+        [
+            tables.tp - choices.optimism(sensitivity) * p,
+            tables.fp + choices.optimism(specificity) * n,
+        ]
+    )
+    _correct_limits(rules, tables, choices, corrected)
+    tp, fp = np.clip(corrected, 0, [p, n])
+    unchanged = (tables.tp + tables.fp == 0) | (tables.fn + tables.tn == 0)
+    for i, rule in enumerate(rules):
+        table = float_confusion(tables.take([i]))
+        new_table = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
+        value = float(measure_value(rule.best, table).ravel()[0])
+        new_value = float(measure_value(rule.best, new_table).ravel()[0])
+        rises = rule.best.measure.sign * (new_value - value) > 0
+        unchanged[i] |= rule.within is None and rises
+    tp = np.where(unchanged, tables.tp, tp)
+    fp = np.where(unchanged, tables.fp, fp)
+    return replace(tables, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
 
 
 def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
@@ -167,22 +181,41 @@ def _bootstrap_choices(
     Source: Efron 1983, Journal of the American Statistical Association 78:316; Noma et al. 2021,
     Statistics in Medicine 40:5691.
     """
-    few = counts.coarser(GROUPS)
-    (tp,), (fp,) = (_from_above(part[None]) for part in (few.positives, few.negatives))
-    cuts = np.concatenate([[np.inf], few.scores[::-1]])
-    parts: list[tuple[Floats, ...]] = []
-    n = np.concatenate([few.positives, few.negatives])
-    for block in resample_rows(n, few.clusters, DRAWS, rng):
-        both = block.reshape(len(block), 2, -1)
-        both = both[(both.sum(axis=2) > 0).all(axis=1)]
-        hits, false = _from_above(both[:, 0]), _from_above(both[:, 1])
-        place, each = _best_places(rules, hits, false, hull=hull), np.arange(len(both))
-        p, n, _ = np.broadcast_arrays(hits[:, -1], false[:, -1], place)
-        columns = (cuts[place], hits[each, place], false[each, place], p, n, tp[place], fp[place])
-        parts.append(tuple(np.where(place < 0, np.nan, one) for one in columns))
-    at, hit, false, p, n, a, b = (np.concatenate(one, axis=1) for one in zip(*parts, strict=True))
-    whole = Confusion(a, b, tp[-1] - a, fp[-1] - b)
-    return BootstrapChoices(at, Confusion(hit, false, p - hit, n - false), whole)
+    groups = counts.coarser(GROUPS)
+    n = np.concatenate([groups.positives, groups.negatives])
+    blocks = [
+        _choices_of_draws(draws, groups, rules, hull=hull)
+        for draws in resample_rows(n, groups.clusters, DRAWS, rng)
+    ]
+    columns = [np.concatenate(column, axis=1) for column in zip(*blocks, strict=True)]
+    thresholds, hits, alarms, p, n, tp, fp = columns
+    draw_tables = Confusion(hits, alarms, p - hits, n - alarms)
+    (all_tp,), (all_fp,) = (
+        _from_above(part[None]) for part in (groups.positives, groups.negatives)
+    )
+    return BootstrapChoices(
+        thresholds, draw_tables, Confusion(tp, fp, all_tp[-1] - tp, all_fp[-1] - fp)
+    )
+
+
+def _choices_of_draws(
+    draws: Counts, groups: ScoreCounts, rules: Sequence[ThresholdRule], *, hull: bool
+) -> tuple[Floats, ...]:
+    """Return thresholds, TP, FP, P and N of draws (b, 2 m), and TP and FP of all rows, (r, b) each.
+
+    Draws without a class are left out; all are NaN where a rule has no threshold.
+    """
+    (tp,), (fp,) = (_from_above(part[None]) for part in (groups.positives, groups.negatives))
+    cuts = np.concatenate([[np.inf], groups.scores[::-1]])
+    by_class = draws.reshape(len(draws), 2, -1)
+    by_class = by_class[(by_class.sum(axis=2) > 0).all(axis=1)]
+    hits = _from_above(by_class[:, 0])
+    alarms = _from_above(by_class[:, 1])
+    place = _best_places(rules, hits, alarms, hull=hull)
+    i = np.arange(len(by_class))
+    p, n, _ = np.broadcast_arrays(hits[:, -1], alarms[:, -1], place)
+    columns = (cuts[place], hits[i, place], alarms[i, place], p, n, tp[place], fp[place])
+    return tuple(np.where(place < 0, np.nan, column) for column in columns)
 
 
 def _correct_limits(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from clfeval.errors import (
     MAX_PROBLEMS,
@@ -388,51 +388,81 @@ def _merge_columns(
     sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], *, drop: bool
 ) -> AlignedRows:
     """Put the columns next to one another; values given by several files have to agree."""
-    key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)
-    table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
-    found = _Problems(drop)
+    key = sides[0].id
+    truth = next(side.columns.truth for side in sides if side.columns.truth)
+    table = {key: frames[0][ID].alias(key)}
+    sources = {key: (0, key)}
+    problems = _Problems(drop)
     for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):
-        models = [n for one in side.columns.models for n in (*one.columns, one.beside) if n]
-        for name in dict.fromkeys((*side.columns.constants, *models)):
+        for name in _merged_names(side):
             is_truth = name == side.columns.truth
-            to = truth if is_truth else side.names[name]
-            cells = frame[name]
-            if to not in table:
-                table[to], held[to] = cells.alias(to), (i, name)
+            target = truth if is_truth else side.names[name]
+            if target not in table:
+                table[target] = frame[name].alias(target)
+                sources[target] = (i, name)
                 continue
-            j, before = held[to]
-            both = {
+            j, first_name = sources[target]
+            cells = {
                 ID: frame[ID],
                 "first": frames[j][ROW],
                 ROW: frame[ROW],
-                "a": frames[j][before],
-                "b": cells,
+                "a": frames[j][first_name],
+                "b": frame[name],
             }
-            files = side.file.name, sides[j].file.name
-            _compare(found, pl.DataFrame(both), files, name, is_truth=is_truth)
-            if is_truth and cells.null_count():  # such rows are dropped, or refused
-                known = pl.when(cells.is_not_null()).then(table[to]).alias(to)
-                table[to] = pl.select(known).to_series()
-    n, others = frames[0].height, 0 if found.apart is None else int(found.apart.sum())
-    hints = {
+            _compare(
+                problems,
+                pl.DataFrame(cells),
+                (side.file.name, sides[j].file.name),
+                name,
+                is_truth=is_truth,
+            )
+            if is_truth and frame[name].null_count():  # such rows are dropped, or refused
+                filled = pl.when(frame[name].is_not_null()).then(table[target]).alias(target)
+                table[target] = pl.select(filled).to_series()
+    problems.check(_conflict_hints(problems, frames[0].height))
+    return AlignedRows(pl.DataFrame([*table.values()]), _place_finder(sides, frames, sources))
+
+
+def _merged_names(side: JoinedFile) -> list[str]:
+    """Return the columns of a file that go into the joined table, each once."""
+    models = [
+        name for model in side.columns.models for name in (*model.columns, model.beside) if name
+    ]
+    return list(dict.fromkeys((*side.columns.constants, *models)))
+
+
+def _conflict_hints(problems: _Problems, n: int) -> dict[str, str]:
+    """Return the hint for each kind of problem, of n ids."""
+    different = 0 if problems.apart is None else int(problems.apart.sum())
+    truth_hint = "no id has the same truth in all files: are the labels written the same way?"
+    if different < n:
+        truth_hint = f"{different:,} of {n:,} ids have a different truth: correct the wrong file"
+    return {
         "missing-value": MISSING,
-        "conflicting-truth": f"{others:,} of {n:,} ids have a different truth: correct the "
-        "wrong file"
-        if others < n
-        else "no id has the same truth in all files: are the labels written the same way?",
+        "conflicting-truth": truth_hint,
         "conflicting-value": "slices, weights and clusters of an id must be the same in "
         "all files that have them",
     }
-    found.check(hints)
+
+
+def _place_finder(
+    sides: Sequence[JoinedFile],
+    frames: Sequence[pl.DataFrame],
+    sources: Mapping[str, tuple[int, str]],
+) -> Callable[[int | None, str | None], tuple[str, int | None, str | None] | None]:
+    """Return the function from a row and column of the joined table to file, row and column.
+
+    sources: file and name of each column.
+    """
     rows = [frame[ROW] for frame in frames]
 
     def place(row: int | None, column: str | None) -> tuple[str, int | None, str | None] | None:
-        if column not in held:
+        if column not in sources:
             return None
-        k, name = held[str(column)]
+        k, name = sources[str(column)]
         return sides[k].file.name, row and rows[k][row - 1], name
 
-    return AlignedRows(pl.DataFrame([*table.values()]), place)
+    return place
 
 
 def _compare(

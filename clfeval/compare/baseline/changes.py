@@ -53,42 +53,47 @@ def sentence_title(metric: str) -> str:
 
 
 def change_answers(
-    rows: Sequence[Row], name: str, how: str = "", lead: str | None = None
+    rows: Sequence[Row], name: str, rows_phrase: str = "", lead: str | None = None
 ) -> Iterator[Answer]:
     """Return sentences on significant changes of each model from a baseline.
 
-    rows: of the table `comparisons`, the worst first. name: of the baseline; how: on which rows.
-    lead: the measure named where it did not change.
+    rows: of the table `comparisons`, the worst first. name: of the baseline; rows_phrase: on which
+    rows. lead: the measure named where it did not change.
     """
     tested = [row for row in rows if row["p_adjusted"] is not None]
-    start = f"Compared with {name}{how}"
+    start = f"Compared with {name}{rows_phrase}"
     differences = [as_estimate(row["difference"]).value for row in rows]
     if not tested:
-        why = "no model has a value in both; --join compares models of several files"
-        if any(one is not None for one in differences):
-            why = "no intervals were computed"
-        yield Answer(CODE, f"{start}, nothing is tested: {why}.")
+        reason = "no model has a value in both; --join compares models of several files"
+        if any(difference is not None for difference in differences):
+            reason = "no intervals were computed"
+        yield Answer(CODE, f"{start}, nothing is tested: {reason}.")
         return
-    every = dict.fromkeys(str(row["model"]) for row in tested)
-    told = dict.fromkeys(str(row["model"]) for row in tested if row["verdict"] in SIGNIFICANT)
-    models = [*told]
-    if not models:
-        who = join_names([*every]) if len(every) < 3 else f"{len(every)} models"
-        text = f"all measures of {who} are identical"
+    models = [*dict.fromkeys(str(row["model"]) for row in tested)]
+    significant = [row for row in tested if row["verdict"] in SIGNIFICANT]
+    changed = [*dict.fromkeys(str(row["model"]) for row in significant)]
+    if not changed:
+        subject = join_names(models) if len(models) < 3 else f"{len(models)} models"
+        text = f"all measures of {subject} are identical"
         if any(differences):
             tests = format_count(len(tested), "adjusted test")
-            text = f"no measure of {who} changed significantly ({tests})"
+            text = f"no measure of {subject} changed significantly ({tests})"
         yield Answer(CODE, f"{start}, {text}.", (), lead)
         return
-    for place, model in enumerate(models[:MODELS]):
-        mine = [row for row in tested if row["model"] == model]
-        subject = quote_if_ambiguous(model) if place else f"{start}, {quote_if_ambiguous(model)}"
-        yield _model_answer(mine, subject, lead)
-    also, others = models[MODELS:], [one for one in every if one not in told]
-    parts = [f"{join_names(also)} also changed significantly"] if also else []
-    parts += [f"{join_names(others)} did not change significantly in any measure"] if others else []
+    for i, model in enumerate(changed[:MODELS]):
+        model_rows = [row for row in tested if row["model"] == model]
+        subject = quote_if_ambiguous(model) if i else f"{start}, {quote_if_ambiguous(model)}"
+        yield _model_answer(model_rows, subject, lead)
+    yield from _further_models(changed[MODELS:], [m for m in models if m not in changed])
+
+
+def _further_models(changed: Sequence[str], unchanged: Sequence[str]) -> Iterator[Answer]:
+    """Yield the sentence on models without a sentence of their own, if there are any."""
+    parts = [f"{join_names(changed)} also changed significantly"] if changed else []
+    if unchanged:
+        parts.append(f"{join_names(unchanged)} did not change significantly in any measure")
     if parts:
-        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(also))
+        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(changed))
 
 
 def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
@@ -124,41 +129,59 @@ def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
 
 
 def rows_answer(
-    same: Sequence[str],
+    sentences: Sequence[str],
     counts: Sequence[object],
-    described: Mapping[str, Change],
+    changes: Mapping[str, Change],
     classes: Sequence[Sequence[str]],
     level: float,
 ) -> Iterator[Answer]:
     """Return sentences on the change of rows, class shares and scores.
 
-    same: sentences that come first. counts, classes: of the baseline, and now. described: by name.
+    sentences: those that come first. counts, classes: of the baseline, and now. changes: by name.
     """
     facts = []
-    sizes = [f"{one:,.10g}" for one in counts if isinstance(one, (int, float))]
+    sizes = [f"{count:,.10g}" for count in counts if isinstance(count, (int, float))]
     if len(sizes) == 2:
-        was = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
-        facts.append(f"{sizes[1]} rows ({was})")
-    for title, change in described.items():
-        d, ends = change.difference, ""
-        if d.value is None:
-            continue
-        old, new = (format_number(one.value or 0.0) for one in (change.old, change.new))
-        if d.low is not None and d.high is not None:
-            low, high = format_number(d.low), format_number(d.high)
-            ends = f", {100 * level:g}% CI of the change {low} to {high}"
-            ends = ", not significant" if d.low <= 0 <= d.high else ends
-        facts.append(f"{title} {new} ({f'was {old}{ends}' if d.value else 'as before'})")
+        text = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
+        facts.append(f"{sizes[1]} rows ({text})")
+    facts += [
+        _format_change(title, change, level)
+        for title, change in changes.items()
+        if change.difference.value is not None
+    ]
     parts = [f"The table has {join_words(facts)}"] if facts else []
-    then, now = classes
-    for some, others, word in ((now, then, "new"), (then, now, "missing")):
-        if then and now and (left := [one for one in some if one not in others]):
-            are = "class {} is" if len(left) == 1 else "classes {} are"
-            parts.append(f"{are.format(join_names(left))} {word}")
+    parts += _class_changes(*classes)
     if parts:
-        title, change = next(iter(described.items()))
-        d, text = change.difference, ". ".join([*same, "; ".join(parts)])
+        title, change = next(iter(changes.items()))
+        text = ". ".join([*sentences, "; ".join(parts)])
+        d = change.difference
         yield Answer(ROWS_CODE, f"{text}.", (), title, d.value, d.low, d.high)
+
+
+def _format_change(title: str, change: Change, level: float) -> str:
+    """Write a value with the earlier one and the interval of the change."""
+    d = change.difference
+    old, new = (format_number(value.value or 0.0) for value in (change.old, change.new))
+    if not d.value:
+        return f"{title} {new} (as before)"
+    interval = ""
+    if d.low is not None and d.high is not None:
+        low = format_number(d.low)
+        high = format_number(d.high)
+        interval = f", {100 * level:g}% CI of the change {low} to {high}"
+        interval = ", not significant" if d.low <= 0 <= d.high else interval
+    return f"{title} {new} (was {old}{interval})"
+
+
+def _class_changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the phrases on classes that are new, and on those that are missing."""
+    phrases = []
+    for classes, compared, word in ((new, old, "new"), (old, new, "missing")):
+        names = [name for name in classes if name not in compared]
+        if old and new and names:
+            verb = "class {} is" if len(names) == 1 else "classes {} are"
+            phrases.append(f"{verb.format(join_names(names))} {word}")
+    return phrases
 
 
 LEVEL = 0.95  # default of results without one
@@ -202,41 +225,26 @@ class Baseline:
 
     @classmethod
     def from_results(
-        cls, result: Document, earlier: read.EarlierResult, but: Collection[str] = (), **more: Any
+        cls, result: Document, earlier: read.EarlierResult, but: Collection[str] = (), **fields: Any
     ) -> Baseline:
         """Compare a result with an earlier one; UsageError where settings but `but` differ.
 
         A missing model and a new one with identical numbers are treated as one.
         """
-        before, name, known = earlier
-        notes = [*read.check_comparable(result, before, but)]
-        was, is_ = read.rows_by_label(before), read.rows_by_label(result)
-        gone, new = [one for one in was if one not in is_], [one for one in is_ if one not in was]
-        names: dict[str, str] = {}
-        for label in new:
-            alike = [one for one in gone if _identical_measures(was[one], is_[label])]
-            if len(alike) == 1 and alike[0] not in names.values():
-                names[label] = alike[0]
-        if names:
-            pairs = list_names([f"{new} was {old}" for new, old in names.items()])
-            text = f"models with identical numbers are treated as one: {pairs}"
-            notes.append(ResultNote("baseline-renamed", text))
-        sides = {
-            "models only in the baseline": sorted({*gone} - {*names.values()}),
-            "models only in this result": [one for one in new if one not in names],
-        }
-        said = [f"{what}: {list_names(some)}" for what, some in sides.items() if some]
-        if was and said:
-            notes.append(ResultNote("baseline-models", "; ".join(said)))
-        level = result.parameters.get("level") or LEVEL
-        now, new_names = value_bounds(result), {old: new for new, old in names.items()}
-        old = {
-            (new_names.get(str(model), model), *more): off
-            for (model, *more), off in value_bounds(before).items()
-        }
-        bounds = {key: now.get(key, 0.0) + old.get(key, 0.0) for key in now | old}
+        baseline, name, baseline_notes = earlier
+        notes = [*read.check_comparable(result, baseline, but)]
+        old_rows = read.rows_by_label(baseline)
+        new_rows = read.rows_by_label(result)
+        names = _renamed_models(old_rows, new_rows)
+        notes += _model_notes(old_rows, new_rows, names)
         return cls(
-            before, name, names=names, notes=(*notes, *known), level=level, bounds=bounds, **more
+            baseline,
+            name,
+            names=names,
+            notes=(*notes, *baseline_notes),
+            level=result.parameters.get("level") or LEVEL,
+            bounds=_summed_bounds(baseline, result, names),
+            **fields,
         )
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
@@ -267,42 +275,47 @@ class Baseline:
 
     def with_changes(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
-        before, now = read.rows_by_label(self.before), read.rows_by_label(result)
-        rows = self._rows(before, now, result.command)
+        old_rows = read.rows_by_label(self.before)
+        new_rows = read.rows_by_label(result)
+        rows = self._rows(old_rows, new_rows, result.command)
         tables = {**result.tables, COMPARISONS: [*result.tables.get(COMPARISONS, ()), *rows]}
         if self.changes:
             tables[CHANGES] = self.changes
-        first = sorted(result.answer, key=lambda one: one.code != "best")
-        lead = next((one.measure for one in first if one.measure is not None), None)
-        models = [model for one in first for model in one.models if model in now]
-        leader = next(iter([*models, *now]), "")
-        old, new = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
+        answers = sorted(result.answer, key=lambda answer: answer.code != "best")
+        lead = next((answer.measure for answer in answers if answer.measure is not None), None)
+        models = [model for answer in answers for model in answer.models if model in new_rows]
+        leader = next(iter([*models, *new_rows]), "")
+        old = old_rows.get(self.names.get(leader, leader), {})
+        changes = self._changes_of_rows(result, leader, old, new_rows.get(leader, {}))
+        if changes["prevalence"].significant(self.level):  # what depends on it comes later
+            rows = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
+        sentences = [
+            f"T{note.message[1:]}" for note in self.notes if note.code == "baseline-same-rows"
+        ]
+        counts = [document.summary.get("rows") for document in (self.before, result)]
+        classes = [_class_names(document) for document in (self.before, result)]
+        answer = (
+            *change_answers(rows, self.name, self.how, lead),
+            *rows_answer(sentences, counts, changes, classes, self.level),
+            *result.answer,
+        )
+        warnings = tuple(dict.fromkeys((*result.warnings, *self.notes)))
+        return replace(result, tables=tables, answer=answer, warnings=warnings)
+
+    def _changes_of_rows(
+        self, result: Document, leader: str, old: Row, new: Row
+    ) -> dict[str, Change]:
+        """Return the changes of the prevalence, and of the mean score of the leading model."""
         mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
         if mean.paired and mean.rows != result.summary.get("rows"):  # for the means of all rows
             mean = change_of_independent(
                 old.get("mean_score"), new.get("mean_score"), level=self.level
             )
-        then, there = _prevalence(self.before, old), _prevalence(result, new)
-        described = {
-            "prevalence": change_of_independent(then, there, level=self.level),
+        prevalences = (_prevalence(self.before, old), _prevalence(result, new))
+        return {
+            "prevalence": change_of_independent(*prevalences, level=self.level),
             f"mean score of {quote_if_ambiguous(leader)}": mean,
         }
-        told = rows
-        if described["prevalence"].significant(self.level):  # what depends on it comes later
-            told = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
-        same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
-        counts = [one.summary.get("rows") for one in (self.before, result)]
-        classes = [_class_names(one) for one in (self.before, result)]
-        said = [
-            *change_answers(told, self.name, self.how, lead),
-            *rows_answer(same, counts, described, classes, self.level),
-        ]
-        return replace(
-            result,
-            tables=tables,
-            answer=(*said, *result.answer),
-            warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))),
-        )
 
     def _rows(self, before: read.Labelled, now: read.Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, old and new, the worst change first."""
@@ -314,6 +327,55 @@ class Baseline:
                 if any(isinstance(one.get(name), Estimate) for one in (old, new)):
                     found[model, name] = self._change((model, name, None), old, new.get(name))
         return change_rows("baseline", found, command, lambda _: (self.name, self.level))
+
+
+def _renamed_models(old_rows: read.Labelled, new_rows: read.Labelled) -> dict[str, str]:
+    """Return the former names of new models that have the numbers of one missing model."""
+    missing = [label for label in old_rows if label not in new_rows]
+    names: dict[str, str] = {}
+    for label in new_rows:
+        if label in old_rows:
+            continue
+        identical = [old for old in missing if _identical_measures(old_rows[old], new_rows[label])]
+        if len(identical) == 1 and identical[0] not in names.values():
+            names[label] = identical[0]
+    return names
+
+
+def _model_notes(
+    old_rows: read.Labelled, new_rows: read.Labelled, names: Mapping[str, str]
+) -> list[ResultNote]:
+    """Return the notes on renamed models, and on models of one of two results."""
+    notes = []
+    if names:
+        pairs = list_names([f"{new} was {old}" for new, old in names.items()])
+        text = f"models with identical numbers are treated as one: {pairs}"
+        notes.append(ResultNote("baseline-renamed", text))
+    sides = {
+        "models only in the baseline": sorted({*old_rows} - {*new_rows} - {*names.values()}),
+        "models only in this result": [
+            label for label in new_rows if label not in old_rows and label not in names
+        ],
+    }
+    texts = [f"{title}: {list_names(labels)}" for title, labels in sides.items() if labels]
+    if old_rows and texts:
+        notes.append(ResultNote("baseline-models", "; ".join(texts)))
+    return notes
+
+
+def _summed_bounds(
+    baseline: Document, result: Document, names: Mapping[str, str]
+) -> dict[ValueKey, float]:
+    """Return how far changes can be from those of rows; names: former ones, by model."""
+    new_bounds = value_bounds(result)
+    new_names = {old: new for new, old in names.items()}
+    old_bounds = {
+        (new_names.get(str(model), model), *key): bound
+        for (model, *key), bound in value_bounds(baseline).items()
+    }
+    return {
+        key: new_bounds.get(key, 0.0) + old_bounds.get(key, 0.0) for key in new_bounds | old_bounds
+    }
 
 
 def change_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from glob import glob
 from math import isclose, isfinite
 from os import PathLike, fspath
@@ -191,30 +191,42 @@ def read_baseline(
     return EarlierResult(found, os.path.basename(name))
 
 
-def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
+def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | None:
     """Return the comparable lines of a history as a result, or None; UsageError by settings."""
-    here, kept = rows_by_label(result), dict[str, HistoryLine]()
-    now = {line.model: line for line in result_lines(result, "", here)}
-    lines, same = baseline_lines(asked.path, result.command, now, run=asked.run, but=asked.but)
+    rows = rows_by_label(result)
+    now = {line.model: line for line in result_lines(result, "", rows)}
+    path = history.path
+    lines, same_rows_labels = baseline_lines(
+        path, result.command, now, run=history.run, but=history.but
+    )
+    comparable = dict[str, HistoryLine]()
     for model, line in lines.items():
         settings = differing_settings(result, replace(result, signature=line.settings))
-        others = [one for key, one in settings.items() if key not in FREE]
-        if not others:
-            kept[model] = line
-        elif model in here:
-            what = f"the line of '{model}' at '{line.label}' has other settings: "
+        differences = [text for key, text in settings.items() if key not in FREE]
+        if not differences:
+            comparable[model] = line
+        elif model in rows:
+            message = f"the line of '{model}' at '{line.label}' has other settings: "
             hint = "use the options of that line, or accept a line with the present options"
-            raise UsageError.new(what + "; ".join(others), "baseline", asked.path, hint=hint)
-    if not kept:
+            raise UsageError.new(message + "; ".join(differences), "baseline", path, hint=hint)
+    if not comparable:
         return None
-    labels, notes = list(dict.fromkeys(line.label for line in kept.values())), []
-    name = f"{join_names(labels)} of {os.path.basename(asked.path)}"
-    if same:
-        there = [one for one in same if one in labels]
-        text = f"the rows are the same as in {join_names(there or same[-1:])}"
-        text += "" if there else f"; they are compared with {name}"
-        notes = [ResultNote("baseline-same-rows", text)]
-    return EarlierResult(lines_to_result(kept), name, tuple(notes))
+    labels = list(dict.fromkeys(line.label for line in comparable.values()))
+    name = f"{join_names(labels)} of {os.path.basename(path)}"
+    notes = _same_rows_notes(same_rows_labels, labels, name)
+    return EarlierResult(lines_to_result(comparable), name, notes)
+
+
+def _same_rows_notes(
+    same_rows_labels: Sequence[str], labels: Sequence[str], name: str
+) -> tuple[ResultNote, ...]:
+    """Return the note on labels of the same rows; labels, name: of the baseline."""
+    if not same_rows_labels:
+        return ()
+    compared = [label for label in same_rows_labels if label in labels]
+    text = f"the rows are the same as in {join_names(compared or same_rows_labels[-1:])}"
+    text += "" if compared else f"; they are compared with {name}"
+    return (ResultNote("baseline-same-rows", text),)
 
 
 def read_result(name: str, hint: str, what: str = "the result") -> Document:
@@ -290,36 +302,59 @@ def baseline_lines(
     last accepted label, or the last one. run: only lines of that run of a batch. but: the label
     that is being added. UsageError where only lines of runs are there, and no run is named.
     """
-    past = read_history(name)
-    every = [line for line in past.lines if line.command == command]
-    mine = [line for line in every if line.run == run]
-    if every and not mine and run is None:
-        runs = list(dict.fromkeys(str(line.run) for line in every))
-        what = f"has only lines of batch runs: {list_names(runs)}"
-        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
-        raise UsageError.new(what, CODE, name, hint=hint)
-    earlier = [one for one in mine if one.label != but]
-    same = {
-        (one.label, one.model)
-        for one in earlier
-        if one.model in now and same_rows(one, now[one.model])
+    history = read_history(name)
+    lines = _lines_of_run(history.lines, name, command, run)
+    earlier = [line for line in lines if line.label != but]
+    repeated = {
+        (line.label, line.model)
+        for line in earlier
+        if line.model in now and same_rows(line, now[line.model])
     }
-    last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
-    for one in earlier:
-        if all(one.gates.values()):
-            last[one.model] = one
-            if (one.label, one.model) not in same:
-                others[one.model] = one
-    for model, one in last.items():
-        if (one.label, model) in same and same_values(one, now[model]):
-            last[model] = others.get(model, one)
-    held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
-    labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
-    known = {one.label for one in held.values()} or {*labels}
-    latest = next((label for label in reversed(labels) if label in known), None)
-    there = {one.model for one in mine if one.label == latest} | {*now}
-    kept = {model: line for model, line in (last | held).items() if model in there}
-    return kept, [label for label in labels if label in {label for label, _ in same}]
+    last = _last_passing_lines(earlier, now, repeated)
+    accepted = {key[2]: line for key, line in history.accepted.items() if key[:2] == (command, run)}
+    labels = list(dict.fromkeys(line.label for line in lines if accepted or line.label != but))
+    eligible = {line.label for line in accepted.values()} or {*labels}
+    latest = next((label for label in reversed(labels) if label in eligible), None)
+    models = {line.model for line in lines if line.label == latest} | {*now}
+    compared = {model: line for model, line in (last | accepted).items() if model in models}
+    return compared, [label for label in labels if label in {label for label, _ in repeated}]
+
+
+def _lines_of_run(
+    lines: Sequence[HistoryLine], name: str, command: str, run: str | None
+) -> list[HistoryLine]:
+    """Return the lines of a command and run; UsageError where there are only those of runs."""
+    of_command = [line for line in lines if line.command == command]
+    of_run = [line for line in of_command if line.run == run]
+    if of_command and not of_run and run is None:
+        runs = list(dict.fromkeys(str(line.run) for line in of_command))
+        message = f"has only lines of batch runs: {list_names(runs)}"
+        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
+        raise UsageError.new(message, CODE, name, hint=hint)
+    return of_run
+
+
+def _last_passing_lines(
+    lines: Sequence[HistoryLine],
+    now: Mapping[str, HistoryLine],
+    repeated: Collection[tuple[str, str]],
+) -> dict[str, HistoryLine]:
+    """Return the last line of each model that missed no gate.
+
+    repeated: labels and models with the rows of now. A line with the values of now as well gives
+    way to the last one of different rows.
+    """
+    last = dict[str, HistoryLine]()
+    last_of_different_rows = dict[str, HistoryLine]()
+    for line in lines:
+        if all(line.gates.values()):
+            last[line.model] = line
+            if (line.label, line.model) not in repeated:
+                last_of_different_rows[line.model] = line
+    for model, line in last.items():
+        if (line.label, model) in repeated and same_values(line, now[model]):
+            last[model] = last_of_different_rows.get(model, line)
+    return last
 
 
 VALUE_LIMITS = {kind.name for kind in VALUE_LIMIT_KINDS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from clfeval.tables.input import Input, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
+    Tasks,
     bad_number,
     check_structure,
     column_as_text,
@@ -64,9 +65,11 @@ class CountedFeatures:
 
 def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures:
     """Count every feature, numeric ones at threshold `cut`; DataError for invalid rows."""
-    others = table.classes.files if table.classes else ()
-    files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
+    class_files = table.classes.files if table.classes else ()
+    files = [*table.files, *class_files]
+    sparse = table.layout == "long"
     tasks = settings.start_fingerprints(files)
+    nameless = 0
     try:
         if sparse:
             check_structure(files, tasks)
@@ -77,24 +80,34 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
         if sparse:
             check_sparse_rows(table)
         raise settings.convert_read_error(files, error) from error
-    # rows with a class, file by file; for files read together counted in the first
-    given = zip(classes.rows, classes.missing, strict=True)
-    counted, blank_rows, first = [], 0, len(table.files) if others else 0
-    for place, (file, task) in enumerate(zip(files, tasks, strict=True)):
-        rows, lacking = next(given, (0, 0)) if place >= first else (0, 0)
-        blank = count_blank(file) if lacking else 0
-        blank_rows += blank
-        counted.append(settings.input_file(file, task, rows, max(lacking - blank, 0)))
+    first = len(table.files) if class_files else 0
+    input_files, blank_rows = _input_files(files, tasks, classes, first)
     return CountedFeatures(
         counts,
         classes,
-        tuple(counted),
+        input_files,
         table.roles,
         table.wanted,
         blank_rows,
         nameless,
         entries=sparse and table.classes is None,
     )
+
+
+def _input_files(
+    files: Sequence[TableFile], tasks: Tasks, classes: cuts.ClassCounts, first: int
+) -> tuple[tuple[InputFile, ...], int]:
+    """Return the files with their rows, and the number of blank rows; first: file with classes."""
+    # rows with a class, file by file; for files read together counted in the first
+    numbers = zip(classes.rows, classes.missing, strict=True)
+    input_files = list[InputFile]()
+    blank_rows = 0
+    for i, (file, task) in enumerate(zip(files, tasks, strict=True)):
+        rows, lacking = next(numbers, (0, 0)) if i >= first else (0, 0)
+        blank = count_blank(file) if lacking else 0
+        blank_rows += blank
+        input_files.append(settings.input_file(file, task, rows, max(lacking - blank, 0)))
+    return tuple(input_files), blank_rows
 
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
@@ -112,51 +125,72 @@ def count_sparse(
     """
     _check_cut(table, cut)
     columns = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
-    read = _read_columns(table.files, columns, table)
-    plain = entries = read if table.files[0].head is None else _without_blank(read)
-    name, strict = table.files[0].name, table.roles.missing == "error"
-    if table.classes is not None:
-        classes, owners = _classes_apart(table, table.classes)
-        entries = _with_owners(plain, owners)
+    entries = _read_columns(table.files, columns, table)
+    if table.files[0].head is not None:
+        entries = _without_blank(entries)
+    name = table.files[0].name
+    if table.classes is None:
+        classes, classified = _classes_of_entries(entries, table)
     else:
-        named = entries.filter(~nw.col(ROW).is_null())
-        low = nw.col(CLASS).min().alias("low")  # the classes of a row should agree
-        owners = collect(named.group_by(ROW).agg(nw.col(CLASS).max(), low)).lazy()
-        classes = cuts.count_classes(name, [owners], CLASS, table.roles, column=table.truth)
-        if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
-            check_sparse_rows(table)
-        cuts.refuse_single_class(name, classes, str(table.truth))
-        gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
-        if strict and gaps:
-            check_sparse_rows(table)
-        if gaps:  # a row's class holds for all its entries
-            entries = _with_owners(entries.select(nw.exclude(CLASS)), owners.select(ROW, CLASS))
-    grouped = _sum_entries(entries, classes, table, cut)
+        classes, owners = _classes_apart(table, table.classes)
+        classified = _with_owners(entries, owners)
+    grouped = _sum_entries(classified, classes, table, cut)
     if not len(grouped):
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
     if table.classes is not None and grouped["unknown"].sum():
-        apart, row = table.classes, column_as_text(table.row)
-        texts = [numbered_rows(file).select(column_as_text(apart.row)) for file in apart.files]
-        known = pl.concat(texts).collect().to_series().implode()
-        what, bad = "row '{value}' has no class", ~row.is_in(known) & row.is_not_null()
-        check = Check(table.row, "unknown-row", what, bad)
-        cuts.raise_problems(table.files, [check], table.roles.null_value)
+        _refuse_unknown_rows(table, table.classes)
     absent = grouped[FEATURE].is_null()
     nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
-    pairs: pl.LazyFrame = plain.select(ROW, FEATURE).drop_nulls().to_native()
+    repeated = _has_repeated_pairs(entries)
+    strict = table.roles.missing == "error"
+    if (strict and (nameless or grouped["gap"].sum())) or repeated:
+        check_sparse_rows(table)
+    shown_groups = grouped.filter(~absent).filter(nw.col("kept") > 0).sort(*_keys(cut))
+    counts = _feature_counts(shown_groups, classes, table, cut)
+    if table.wanted:
+        names = match_names(name, counts.names, table.wanted, what="feature")
+        positions = {name: i for i, name in enumerate(counts.names)}
+        counts = counts.take(np.array([positions[name] for name in names]))
+    return counts, classes, nameless
+
+
+def _classes_of_entries(entries: Frame, table: FeatureTable) -> tuple[cuts.ClassCounts, Frame]:
+    """Count the classes of rows that stand in the entries; return also entries with classes."""
+    name = table.files[0].name
+    low = nw.col(CLASS).min().alias("low")  # the classes of a row should agree
+    by_row = entries.filter(~nw.col(ROW).is_null()).group_by(ROW)
+    owners = collect(by_row.agg(nw.col(CLASS).max(), low)).lazy()
+    classes = cuts.count_classes(name, [owners], CLASS, table.roles, column=table.truth)
+    if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
+        check_sparse_rows(table)
+    cuts.refuse_single_class(name, classes, str(table.truth))
+    gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
+    if gaps and table.roles.missing == "error":
+        check_sparse_rows(table)
+    if gaps:  # a row's class holds for all its entries
+        entries = _with_owners(entries.select(nw.exclude(CLASS)), owners.select(ROW, CLASS))
+    return classes, entries
+
+
+def _refuse_unknown_rows(table: FeatureTable, class_table: ClassTable) -> None:
+    """Raise DataError for the entries whose row has no class in the separate table."""
+    row = column_as_text(table.row)
+    texts = [
+        numbered_rows(file).select(column_as_text(class_table.row)) for file in class_table.files
+    ]
+    rows_with_class = pl.concat(texts).collect().to_series().implode()
+    unknown = ~row.is_in(rows_with_class) & row.is_not_null()
+    check = Check(table.row, "unknown-row", "row '{value}' has no class", unknown)
+    cuts.raise_problems(table.files, [check], table.roles.null_value)
+
+
+def _has_repeated_pairs(entries: Frame) -> bool:
+    """Return whether a row has two entries of a feature, or, to be checked, a hash collision."""
+    pairs: pl.LazyFrame = entries.select(ROW, FEATURE).drop_nulls().to_native()
     hashed = pairs.select(pl.struct(ROW, FEATURE).hash().alias("h"))
     hashes = hashed.collect(engine="streaming")["h"].to_numpy(writable=True)
     hashes.sort()  # needs half the memory of a set
-    twice = (hashes[1:] == hashes[:-1]).any()  # or a hash collision, to be checked
-    if (strict and (nameless or grouped["gap"].sum())) or twice:
-        check_sparse_rows(table)
-    kept = grouped.filter(~absent).filter(nw.col("kept") > 0)
-    counts = _counts(kept.sort(*_keys(cut)), classes, table, cut)
-    if table.wanted:
-        names = match_names(name, counts.names, table.wanted, what="feature")
-        place = {name: i for i, name in enumerate(counts.names)}
-        counts = counts.take(np.array([place[name] for name in names]))
-    return counts, classes, nameless
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[cuts.ClassCounts, Frame]:
@@ -250,36 +284,40 @@ def _sum_entries(
     return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))
 
 
-def _counts(
+def _feature_counts(
     grouped: nw.DataFrame[Any], classes: cuts.ClassCounts, table: FeatureTable, cut: cuts.Cut | None
 ) -> cuts.FeatureCounts:
     """Convert the sums, ordered by feature and value, into counts of each feature."""
-    tp, n, gaps, gap_tp = (
-        grouped[name].to_numpy().astype(np.int64) for name in ("tp", "n", "gap", "gap_tp")
-    )
+    tp = grouped["tp"].to_numpy().astype(np.int64)
+    n = grouped["n"].to_numpy().astype(np.int64)
     feature = grouped[FEATURE]
     starts = np.flatnonzero((feature != feature.shift(1)).fill_null(value=True).to_numpy())
-    missing, missing_tp = (np.add.reduceat(part, starts) for part in (gaps, gap_tp))
+    missing = np.add.reduceat(grouped["gap"].to_numpy().astype(np.int64), starts)
+    missing_tp = np.add.reduceat(grouped["gap_tp"].to_numpy().astype(np.int64), starts)
     positives = classes.positives - missing_tp
     negatives = classes.negatives - (missing - missing_tp)
-    done: Iterable[cuts.BinaryFeature]
     if cut in CUTS_BY_VALUE and cut is not None:
         values = grouped[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
-        columns = (np.split(part, starts[1:]) for part in (values, tp, n - tp))
+        columns = [np.split(column, starts[1:]) for column in (values, tp, n - tp)]
         # without features there is one empty part
-        shown = zip(*columns, zip(positives, negatives, strict=True), strict=False)
-        done = (cuts.split_feature(_with_zeros(*one), cut) for one in shown)
+        groups = zip(*columns, zip(positives, negatives, strict=True), strict=False)
+        splits = [cuts.split_feature(_with_zeros(*group), cut) for group in groups]
     else:
-        rule: cuts.Rule | None = ">=" if isinstance(cut, float) else None
-        place = cut if isinstance(cut, float) else np.nan
-        pairs = zip(tp.tolist(), n.tolist(), strict=True)
-        done = (cuts.BinaryFeature(place, rule, hits, count - hits) for hits, count in pairs)
+        splits = _splits_without_values(tp, n, cut)
     texts = (str(as_text(name)) for name in feature[starts].to_list())
-    features = zip(texts, done, positives, negatives, missing, strict=True)
+    features = zip(texts, splits, positives, negatives, missing, strict=True)
     return cuts.FeatureCounts.from_features(
         (text, table.feature, "term", *rest) for text, *rest in features
     )
+
+
+def _splits_without_values(tp: Counts, n: Counts, cut: cuts.Cut | None) -> list[cuts.BinaryFeature]:
+    """Return the features at a number, or by their entries; true in n rows, tp of them positive."""
+    rule: cuts.Rule | None = ">=" if isinstance(cut, float) else None
+    threshold = cut if isinstance(cut, float) else np.nan
+    pairs = zip(tp.tolist(), n.tolist(), strict=True)
+    return [cuts.BinaryFeature(threshold, rule, hits, count - hits) for hits, count in pairs]
 
 
 def _with_zeros(

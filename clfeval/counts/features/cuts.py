@@ -110,35 +110,43 @@ def count_classes(
     """Count the rows of each class; DataError for no rows or too many classes."""
     unit: float = 1
     tables = _by_class(frames, truth, roles.weight, unit)
-    found = [row for table in tables for row in table]
-    fractions = any(row.get("y") for row in found) or roles.sampling_weights
-    if fractions and not any(row["x"] for row in found):
+    groups = [row for table in tables for row in table]
+    fractions = any(row.get("y") for row in groups) or roles.sampling_weights
+    if fractions and not any(row["x"] for row in groups):
         # features are summed as floats, which are exact up to 2**53
         unit = patterns.weight_unit(frames, str(roles.weight), most=2**53)
         tables = _by_class(frames, truth, roles.weight, unit)
-        found = [row for table in tables for row in table]
-    classes = tuple(sorted(distinct_texts(row["t"] for row in found), key=natural_sort_key))
+        groups = [row for table in tables for row in table]
+    classes = tuple(sorted(distinct_texts(row["t"] for row in groups), key=natural_sort_key))
     if not classes:
-        hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
+        hint = HEADER_ONLY if not groups else f"no row has a class in '{column or truth}'"
         raise DataError.new("no rows to evaluate", "empty-table", file, hint=hint)
-    counts = count_texts((row["t"] for row in found), (row["rows"] for row in found))
-    of_class = {name: counts[name] for name in classes}
-    refuse_similar_labels(file, column or truth, of_class, roles)
-    positive = resolve_positive(file, "", of_class, roles)
-    totals, rows = {True: 0.0, False: 0.0}, {True: list[int](), False: list[int]()}
-    for table in tables:
-        by_absence = {True: 0, False: 0}
-        for row in table:
-            absent = is_missing(row["t"])
-            by_absence[absent] += row["rows"]
-            if not absent:
-                totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
-        for absent, number in by_absence.items():
-            rows[absent].append(number)
+    counts = count_texts((row["t"] for row in groups), (row["rows"] for row in groups))
+    by_class = {name: counts[name] for name in classes}
+    refuse_similar_labels(file, column or truth, by_class, roles)
+    positive = resolve_positive(file, "", by_class, roles)
     values = tuple(raw_values_of((row["t"] for row in table), positive) for table in tables)
-    sums, wrong = (int(totals[True]), int(totals[False])), sum(row.get("x", 0) for row in found)
-    sizes = tuple(rows[False]), tuple(rows[True])
-    return ClassCounts(classes, positive, values, *sums, *sizes, wrong, unit)
+    totals = _class_totals(tables, positive)
+    sizes = (_rows_by_file(tables, missing=False), _rows_by_file(tables, missing=True))
+    bad_weights = sum(row.get("x", 0) for row in groups)
+    return ClassCounts(classes, positive, values, *totals, *sizes, bad_weights, unit)
+
+
+def _class_totals(tables: Sequence[Sequence[dict[str, Any]]], positive: str) -> tuple[int, int]:
+    """Return the weight of positives and of negatives; tables: rows by class, of each file."""
+    totals = {True: 0.0, False: 0.0}
+    for table in tables:
+        for row in table:
+            if not is_missing(row["t"]):
+                totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
+    return int(totals[True]), int(totals[False])
+
+
+def _rows_by_file(tables: Sequence[Sequence[dict[str, Any]]], *, missing: bool) -> tuple[int, ...]:
+    """Return the rows of each file that have a class, or that have none."""
+    return tuple(
+        sum(row["rows"] for row in table if is_missing(row["t"]) == missing) for table in tables
+    )
 
 
 def _by_class(

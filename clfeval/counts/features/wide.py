@@ -47,53 +47,72 @@ HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
 
 def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCounts, ClassCounts]:
     """Count the features and classes of a wide table; DataError for invalid rows."""
-    strict, roles = table.roles.missing == "error", table.roles
-    name, truth = table.files[0].name, str(table.truth)
     kinds = dict(table.kinds or {})
+    classes = _count_wide_classes(table, kinds, tasks)
+    rows = WideRowReader(table, classes)
+    binary = [column for column, kind in kinds.items() if kind == "binary"]
+    parts, numeric, short = _count_binary_columns(binary, rows)
+    kinds |= dict.fromkeys(numeric, "numeric")
+    check_structure(table.files, tasks, short_rows=short)
+    try:
+        features = _count_other_columns(rows, kinds, cut)
+    except engine_errors():
+        check_wide_rows(table, kinds)
+        raise
+    parts += [FeatureCounts.from_features(features, classes.unit)] if features else []
+    counts = FeatureCounts.concatenate(parts)
+    null_value = table.roles.null_value
+    doubled = table.id is not None and not all_distinct(table.files, table.id, null_value)
+    if doubled or (table.roles.missing == "error" and counts.missing.any()):
+        check_wide_rows(table, kinds)
+    refuse_single_class(table.files[0].name, classes, str(table.truth))
+    return counts, classes
+
+
+def _count_wide_classes(table: FeatureTable, kinds: Mapping[str, str], tasks: Tasks) -> ClassCounts:
+    """Count the rows of each class; DataError for invalid rows."""
     try:
         frames = [_scan_rows(table, file, {}) for file in table.files]
-        classes = count_classes(name, frames, truth, roles)
+        classes = count_classes(table.files[0].name, frames, str(table.truth), table.roles)
     except engine_errors():
         check_structure(table.files, tasks)
         check_wide_rows(table, kinds)
         raise
     missing = sum(classes.missing)
+    strict = table.roles.missing == "error"
     if classes.bad_weights or (strict and missing and missing > sum(map(count_blank, table.files))):
         check_structure(table.files, tasks)
         check_wide_rows(table, kinds)
-    rows = WideRowReader(table, classes)
-    parts: list[FeatureCounts] = []
-    short = None
-    binary = [column for column, kind in kinds.items() if kind == "binary"]
+    return classes
+
+
+def _count_binary_columns(
+    columns: list[str], rows: WideRowReader
+) -> tuple[list[FeatureCounts], list[str], bool | None]:
+    """Return the counts of 0/1 columns, the columns of other values, and whether rows are short."""
     # as numbers if the text has more values; not at all if it has no numbers
-    readings: tuple[CellReading, ...] = ("bit", "number") if binary else ()
+    readings: tuple[CellReading, ...] = ("bit", "number") if columns else ()
     for reading in readings:
         try:
-            counts, good, no_tail = count_binary(binary, rows, reading)
+            counts, good, no_tail = count_binary(columns, rows, reading)
         except engine_errors():
             continue
+        numeric = [column for column, fine in zip(columns, good, strict=True) if not fine]
         short = None if no_tail is None else no_tail > 0
-        parts.append(counts.take(good.nonzero()[0]))
-        binary = [column for column, fine in zip(binary, good, strict=True) if not fine]
-        break
-    kinds |= dict.fromkeys(binary, "numeric")
-    check_structure(table.files, tasks, short_rows=short)
-    try:
-        numeric = [column for column, kind in kinds.items() if kind == "numeric"]
-        categories = [column for column, kind in kinds.items() if kind == "category"]
-        found = [*count_numbers(numeric, rows, cut)]
-        for block, frame in rows.blocks(categories, "text"):
-            found += [one for column in block for one in _categories(column, frame, name)]
-    except engine_errors():
-        check_wide_rows(table, kinds)
-        raise
-    parts += [FeatureCounts.from_features(found, classes.unit)] if found else []
-    counts = FeatureCounts.concatenate(parts)
-    doubled = table.id is not None and not all_distinct(table.files, table.id, roles.null_value)
-    if doubled or (strict and counts.missing.any()):
-        check_wide_rows(table, kinds)
-    refuse_single_class(name, classes, truth)
-    return counts, classes
+        return [counts.take(good.nonzero()[0])], numeric, short
+    return [], columns, None
+
+
+def _count_other_columns(rows: WideRowReader, kinds: Mapping[str, str], cut: Cut) -> list[Feature]:
+    """Return the features of numeric columns, then of columns of categories."""
+    numeric = [column for column, kind in kinds.items() if kind == "numeric"]
+    categories = [column for column, kind in kinds.items() if kind == "category"]
+    features = [*count_numbers(numeric, rows, cut)]
+    name = rows.table.files[0].name
+    for block, frame in rows.blocks(categories, "text"):
+        for column in block:
+            features += _categories(column, frame, name)
+    return features
 
 
 def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iterator[Feature]:
@@ -125,31 +144,45 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
         raise DataError.new(what, "infinite-value", file, None, column, hint=hint)
 
 
-def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
-    """Return the features of a text column: one for each distinct text."""
+def _sums_of_texts(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
+    """Return the weight of positives and of negatives with each text of a column; None: missing."""
     weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
     positive = nw.col(POSITIVE)
     sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
-    found = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum())
-    # the weight of the positives and of the negatives with each text; None is missing
+    rows = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum()).rows()
     sums: dict[str | None, tuple[Any, Any]] = {}
-    for value, hits, misses in found.rows():
-        known = sums.get(as_text(value), (0, 0))
-        sums[as_text(value)] = (known[0] + hits, known[1] + misses)
+    for value, hits, misses in rows:
+        text = as_text(value)
+        p, n = sums.get(text, (0, 0))
+        sums[text] = (p + hits, n + misses)
+    return sums
+
+
+def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
+    """Return the features of a text column: one for each distinct text."""
+    sums = _sums_of_texts(column, table)
     missing = sum(sums.pop(None, (0, 0)))
-    positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
     if len(sums) > MOST_CATEGORIES:
-        what = f"{len(sums):,} different texts are an id or free text, not a feature"
+        message = f"{len(sums):,} different texts are an id or free text, not a feature"
         hint = "name the id with --id, or the features with --feature (Python, batches)"
-        raise DataError.new(what, "too-many-categories", file, None, column, hint=hint)
-    kind, features = "category", {f"{column}={text}": sums[text] for text in sorted(sums, key=str)}
+        raise DataError.new(message, "too-many-categories", file, None, column, hint=hint)
+    totals = (sum(pair[0] for pair in sums.values()), sum(pair[1] for pair in sums.values()))
+    kind, features = _features_of_texts(column, sums)
+    return [
+        (name, column, kind, BinaryFeature(np.nan, None, *pair), *totals, missing)
+        for name, pair in features.items()
+    ]
+
+
+def _features_of_texts(
+    column: str, sums: Mapping[str | None, tuple[Any, Any]]
+) -> tuple[str, dict[str, tuple[Any, Any]]]:
+    """Return the kind of a text column, and the sums of its features; true and false are one."""
     words = {str(text).casefold(): pair for text, pair in sums.items()}
     if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
-        kind, features = "binary", {column: words.get("true", (0, 0))}
-    return [
-        (name, column, kind, BinaryFeature(np.nan, None, *pair), positives, negatives, missing)
-        for name, pair in (features or {column: (0, 0)}).items()
-    ]
+        return "binary", {column: words.get("true", (0, 0))}
+    features = {f"{column}={text}": sums[text] for text in sorted(sums, key=str)}
+    return "category", features or {column: (0, 0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,46 +245,68 @@ def count_binary(
     columns: Sequence[str], rows: WideRowReader, reading: CellReading
 ) -> tuple[FeatureCounts, Bools, int | None]:
     """Count 0/1 columns (k,); return also which are valid, and the rows without last field."""
-    classes, roles, k = rows.classes, rows.table.roles, len(columns)
-    weighted, drop = roles.weight is not None, roles.missing == "drop"
+    roles = rows.table.roles
+    weighted = roles.weight is not None
+    drop = roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)
-    found = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
-    parts, tails = zip(*found, strict=True)
+    sums_and_tails = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
+    sums = [file_sums for file_sums, _ in sums_and_tails]
+    tails = [tail for _, tail in sums_and_tails if tail is not None]
+    counts = _binary_counts(columns, sums, rows.classes, drop=drop)
+    return counts, _have_only_bits(sums), sum(tails) if tails else None
 
-    def total(name: str) -> NDArray[Any]:
-        return np.asarray(sum(part.get(name, np.zeros(k)) for part in parts))
 
-    low = np.fmin.reduce([part["low"] for part in parts])
-    high = np.fmax.reduce([part["high"] for part in parts])
-    everybody = classes.positives + classes.negatives
-    positives, known = np.full(k, classes.positives), np.full(k, everybody)
-    missing, hits = total("missing"), total("positive")
-    if drop:  # missing values are counted by weight
-        positives, known = total("known_positive"), total("known")
-        missing = everybody - known
-    fp, negatives = np.maximum(total("all") - hits, 0), np.maximum(known - positives, 0)
-    tp, fp, positives, negatives, missing = (
-        one.astype(np.int64) for one in (hits, fp, positives, negatives, missing)
+def _total(sums: Sequence[dict[str, NDArray[Any]]], name: str) -> NDArray[Any]:
+    """Return a sum over the columns (k,) of all files."""
+    zeros = np.zeros(len(sums[0]["low"]))
+    return np.asarray(sum(file_sums.get(name, zeros) for file_sums in sums))
+
+
+def _have_only_bits(sums: Sequence[dict[str, NDArray[Any]]]) -> Bools:
+    """Return which columns have no value but 0 and 1, (k,), from the sums of each file."""
+    low = np.fmin.reduce([file_sums["low"] for file_sums in sums])
+    high = np.fmax.reduce([file_sums["high"] for file_sums in sums])
+    return np.asarray(
+        ~((low < 0) | (high > 1) | (_total(sums, "squares") != _total(sums, "plain")))
     )
-    nowhere, names = np.full(k, np.nan), tuple(columns)
-    counts = FeatureCounts(
-        names,
-        names,
+
+
+def _binary_counts(
+    columns: Sequence[str],
+    sums: Sequence[dict[str, NDArray[Any]]],
+    classes: ClassCounts,
+    *,
+    drop: bool,
+) -> FeatureCounts:
+    """Return the counts of 0/1 columns from the sums of each file."""
+    k = len(columns)
+    total = classes.positives + classes.negatives
+    positives: NDArray[Any] = np.full(k, classes.positives)
+    rows: NDArray[Any] = np.full(k, total)
+    missing = _total(sums, "missing")
+    if drop:  # missing values are counted by weight
+        positives = _total(sums, "known_positive")
+        rows = _total(sums, "known")
+        missing = total - rows
+    tp = _total(sums, "positive")
+    fp = np.maximum(_total(sums, "all") - tp, 0)
+    negatives = np.maximum(rows - positives, 0)
+    undefined = np.full(k, np.nan)
+    return FeatureCounts(
+        tuple(columns),
+        tuple(columns),
         ("binary",) * k,
-        nowhere,
+        undefined,
         (None,) * k,
-        tp,
-        fp,
-        positives,
-        negatives,
-        missing,
-        nowhere,
-        nowhere,
+        tp.astype(np.int64),
+        fp.astype(np.int64),
+        positives.astype(np.int64),
+        negatives.astype(np.int64),
+        missing.astype(np.int64),
+        undefined,
+        undefined,
         classes.unit,
     )
-    binary = ~((low < 0) | (high > 1) | (total("squares") != total("plain")))
-    known_tails = [tail for tail in tails if tail is not None]
-    return counts, binary, sum(known_tails) if known_tails else None
 
 
 def _sums(

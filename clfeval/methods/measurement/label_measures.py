@@ -157,37 +157,52 @@ class MeasureEstimate(NamedTuple):
 
 
 def estimate_label_measure(
-    asked: RequestedMeasure,
+    requested: RequestedMeasure,
     counts: ConfusionCounts,
-    sure: LabelLimitSettings,
-    known: Mapping[str, Limits] | None = None,
+    settings: LabelLimitSettings,
+    ranges: Mapping[str, Limits] | None = None,
 ) -> list[MeasureEstimate]:
     """Return a measure of each table, with limits by the requested or the default method.
 
-    known: default limits of measures, from `label_ranges`; computed where absent.
+    ranges: default limits of measures, from `label_ranges`; computed where absent.
     """
-    cells, measure, of = Cells.at_prevalence(counts), asked.measure, asked.measure.function
-    values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
-    errors, level, how = standard_errors(of, cells, sure.many), sure.wanted.level, sure.wanted.how
-    bounds: Limits | None
-    if level is None:
-        bounds, method = None, NONE
-    elif how == "bootstrap":
-        bounds, method = _bootstrap_limits(of, cells, sure, level), BOOTSTRAP
-    elif how in NAMED_SHARES and measure.share is not None and not measure.drawn:
-        k, n = effective_share_counts(measure, cells, level)
-        bounds, method = SHARE_LIMITS[how](k, n, level=level), how.title()
-    else:
-        bounds, method = _by_record(asked, counts, sure, known)
+    cells = Cells.at_prevalence(counts)
+    function = requested.measure.function
+    values = np.asarray(function(float_confusion(cells)), np.float64)
+    values = np.broadcast_to(values, cells.tp.shape)
+    errors = standard_errors(function, cells, settings.many)
+    limits, method = _label_limits(requested, counts, cells, settings, ranges)
     methods = np.full(len(values), method, object)
-    if bounds is not None and method == BOOTSTRAP:
-        unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
-        if unknown.any():
-            ends, methods[unknown] = _by_record(asked, counts, sure, known)
-            low, high = (np.where(unknown, *both) for both in zip(ends, bounds, strict=True))
-            bounds = low, high
-    found = estimate_column(values, bounds, cells, measure.undefined)
-    return [*map(MeasureEstimate, found, errors.tolist(), methods.tolist())]
+    if limits is not None and method == BOOTSTRAP:
+        constant = ~(limits[0] < limits[1]) & np.isfinite(values)
+        if constant.any():
+            default, methods[constant] = _by_record(requested, counts, settings, ranges)
+            low = np.where(constant, default[0], limits[0])
+            high = np.where(constant, default[1], limits[1])
+            limits = (low, high)
+    estimates = estimate_column(values, limits, cells, requested.measure.undefined)
+    return [*map(MeasureEstimate, estimates, errors.tolist(), methods.tolist())]
+
+
+def _label_limits(
+    requested: RequestedMeasure,
+    counts: ConfusionCounts,
+    cells: Cells,
+    settings: LabelLimitSettings,
+    ranges: Mapping[str, Limits] | None,
+) -> tuple[Limits | None, str]:
+    """Return the limits of a measure by the requested or the default method, and its name."""
+    measure = requested.measure
+    level = settings.wanted.level
+    interval = settings.wanted.how
+    if level is None:
+        return None, NONE
+    if interval == "bootstrap":
+        return _bootstrap_limits(measure.function, cells, settings, level), BOOTSTRAP
+    if interval in NAMED_SHARES and measure.share is not None and not measure.drawn:
+        k, n = effective_share_counts(measure, cells, level)
+        return SHARE_LIMITS[interval](k, n, level=level), interval.title()
+    return _by_record(requested, counts, settings, ranges)
 
 
 def measure_row(
@@ -325,56 +340,72 @@ def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, 
 
 
 def label_estimates(
-    patterns: PatternCounts, asked: RequestedMeasure, without: Collection[str] = ()
+    patterns: PatternCounts, requested: RequestedMeasure, excluded: Collection[str] = ()
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of 2 x 2 tables; None where a class has no row.
 
     A row that changes sides counts J = |f(TP) - f(FN)| or |f(FP) - f(TN)|, of the table with half a
-    row more in each cell: see `flip_correction`. without: models left out.
+    row more in each cell: see `flip_correction`. excluded: models left out.
     """
     if patterns.truth.all() or not patterns.truth.any():
         return None
-    values, moved = label_influence(patterns, asked.measure)
-    some = [i for i, name in enumerate(patterns.models) if name not in without]
-    some = [i for i in some if isfinite(values[i])]
-    if not some:
+    values, influence = label_influence(patterns, requested.measure)
+    models = [
+        i for i, name in enumerate(patterns.models) if name not in excluded and isfinite(values[i])
+    ]
+    if not models:
         return None
     row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
     table = _tables(patterns)
-    cells = [cell[some] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
-    f = cell_influence(asked.measure.function, Confusion(*cells))
+    cells = [cell[models] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
+    f = cell_influence(requested.measure.function, Confusion(*cells))
     jumps = np.abs([f[1] - f[3], f[0] - f[2]]).T  # of negatives, of positives
     shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]).T / sum(cells)[:, None]
+    changes = RowChanges(jumps, shares, row)
     return estimates_from_influence(
-        asked, patterns, some, values[some], moved[some], jumps, shares, row
+        requested, patterns, models, values[models], influence[models], changes
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RowChanges:
+    """How estimates of k models change by one row: jumps (k, C), J by class.
+
+    shares (C,) or (k, C): of the rows of each class; row: the weight of one row.
+    """
+
+    jumps: Floats
+    shares: Floats
+    row: float
+
+
 def estimates_from_influence(
-    asked: RequestedMeasure,
+    requested: RequestedMeasure,
     patterns: PatternCounts | ClassPatterns,
-    some: Sequence[int],
+    models: Sequence[int],
     values: Floats,
-    moved: Floats,
-    jumps: Floats,
-    shares: Floats,
-    row: float,
+    influence: Floats,
+    changes: RowChanges,
 ) -> PairedEstimates | None:
     """Return paired estimates of k models, from influence values of the patterns, (k, m).
 
-    some: indices of models. jumps (k, C): J by class; shares (C,) or (k, C): of its rows.
+    models: their indices.
     """
+    jumps = changes.jumps
     classes = jumps.shape[1]
-    sizes, least = effective_class_sizes(patterns, classes), smallest_class_size(patterns, classes)
+    sizes = effective_class_sizes(patterns, classes)
+    fewest = smallest_class_size(patterns, classes)
     moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth.astype(int)]
-    there, steps = jumps[:, sizes > 0], (jumps * shares)[:, sizes > 0]
-    flips = flip_correction(patterns.votes[moves][:, some], there.T * row)
-    known = errors_of_kinds(moved, patterns.n, patterns.clusters, fewest=least, flips=flips)
+    class_jumps = jumps[:, sizes > 0]
+    steps = (jumps * changes.shares)[:, sizes > 0]
+    flips = flip_correction(patterns.votes[moves][:, models], class_jumps.T * changes.row)
+    errors = errors_of_kinds(influence, patterns.n, patterns.clusters, fewest=fewest, flips=flips)
     sizes = sizes[sizes > 0]
-    if np.allclose(there, there[:, :1], rtol=1e-9):  # equal for rows of all classes
-        steps, sizes = there[:, :1], effective_class_sizes(patterns, 1)
-    names = [patterns.models[i] for i in some]
-    return make_paired_estimates(asked, names, values, known, least, (steps, sizes))
+    if np.allclose(class_jumps, class_jumps[:, :1], rtol=1e-9):  # equal for rows of all classes
+        steps = class_jumps[:, :1]
+        sizes = effective_class_sizes(patterns, 1)
+    names = [patterns.models[i] for i in models]
+    return make_paired_estimates(requested, names, values, errors, fewest, (steps, sizes))
 
 
 def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:

@@ -38,6 +38,7 @@ from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import replace
 
+OF_TRUTH = ("prevalence", "no_information_rate")  # measures without a threshold
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
@@ -157,38 +158,64 @@ def _measures_of_scores(
 
 
 def label_measure_rows(
-    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
+    sample: Sample, requested: Sequence[RequestedMeasure], settings: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    uncut, unknown = (
-        ({}, {}) if sample.counted is None else (sample.counted.uncut, sample.counted.unknown)
+    uncut = {} if sample.counted is None else sample.counted.uncut
+    unknown = {} if sample.counted is None else sample.counted.unknown
+    labels, tables = concatenate_counts(sample.slices)
+    subjects = list(zip(labels, tables.models, strict=True))
+    copies = 1
+    if unknown:
+        extremes = _extreme_tables(tables, [unknown.get(key, (0, 0)) for key in subjects])
+        tables = concatenate_counts(extremes)[1]
+        copies = len(extremes)
+    measures = [measure for measure in requested if not takes_scores(measure)]
+    estimates = _label_estimates(
+        measures, tables, _limit_settings(sample, subjects, settings, copies)
     )
-    none = MeasureEstimate.undefined("needs_threshold")
-    labels, counts = concatenate_counts(sample.slices)
-    patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
-    tables = _extreme_tables(counts, [unknown.get(one, (0, 0)) for one in who]) if unknown else {}
-    counts = concatenate_counts(tables)[1] if tables else counts
-    again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
-    times = max(len(tables), 1)
-    sure = label_measures.LabelLimitSettings(
-        wanted,
-        [f"{model}\0{label or ''}" for label, model in who] * times,
-        again * times,
-        [0.0 if one is None else one.clusters.size for one in again] * times,
-    )
-    some = [one for one in asked if not takes_scores(one)]
-    known = label_measures.label_ranges(some, counts, wanted)
-    found = {
-        one.name: label_measures.estimate_label_measure(one, counts, sure, known) for one in some
-    }
-    rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
-    for i, (label, model) in enumerate(who):
-        for name, every in found.items():
-            value = none if model in uncut and name not in of_truth else every[i]
-            if (label, model) in unknown and name not in of_truth:
-                value = _middle_of_extremes(every[i :: len(who)], name)
-            rows.append(measure_row(label, model, name, value))
+    rows = list[Row]()
+    for i, subject in enumerate(subjects):
+        for name, values in estimates.items():
+            value = values[i]
+            if name not in OF_TRUTH and subject in unknown:
+                value = _middle_of_extremes(values[i :: len(subjects)], name)
+            elif name not in OF_TRUTH and subject[1] in uncut:
+                value = MeasureEstimate.undefined("needs_threshold")
+            rows.append(measure_row(*subject, name, value))
     return rows
+
+
+def _limit_settings(
+    sample: Sample,
+    subjects: Sequence[tuple[str | None, str]],
+    settings: IntervalSettings,
+    copies: int,
+) -> label_measures.LabelLimitSettings:
+    """Return the settings of limits for slices and models, which are repeated in copies."""
+    resamplers = [
+        TableResampler.from_patterns(sample.patterns.get(label), model) for label, model in subjects
+    ]
+    sizes = [0.0 if resampler is None else resampler.clusters.size for resampler in resamplers]
+    return label_measures.LabelLimitSettings(
+        settings,
+        [f"{model}\0{label or ''}" for label, model in subjects] * copies,
+        resamplers * copies,
+        sizes * copies,
+    )
+
+
+def _label_estimates(
+    measures: Sequence[RequestedMeasure],
+    tables: ConfusionCounts,
+    settings: label_measures.LabelLimitSettings,
+) -> dict[str, list[MeasureEstimate]]:
+    """Return measures of 2 x 2 tables by name, those of each table."""
+    ranges = label_measures.label_ranges(measures, tables, settings.wanted)
+    return {
+        measure.name: label_measures.estimate_label_measure(measure, tables, settings, ranges)
+        for measure in measures
+    }
 
 
 def _extreme_tables(
@@ -336,7 +363,10 @@ _MOST_DRAWN = 2**25  # numbers drawn at most
 
 
 def perfect_calibration_values(
-    asked: Sequence[RequestedMeasure], counts: ScoreCounts, wanted: IntervalSettings, name: str
+    requested: Sequence[RequestedMeasure],
+    counts: ScoreCounts,
+    settings: IntervalSettings,
+    name: str,
 ) -> dict[str, Row]:
     """Return each measure under perfect calibration, y ~ Bernoulli(p), by name.
 
@@ -345,39 +375,62 @@ def perfect_calibration_values(
     Source: Bröcker and Smith 2007, Weather and Forecasting 22:651; Vaicenavicius et al. 2019,
     AISTATS 89:3459.
     """
-    some = [one for one in asked if one.measure.interval == "null"]
-    p, m, level = counts.scores, len(counts.scores), wanted.level
-    if not some or level is None or not m or not (p[0] >= 0 and p[-1] <= 1):
+    measures = [measure for measure in requested if measure.measure.interval == "null"]
+    p = counts.scores
+    level = settings.level
+    if not measures or level is None or not len(p) or not (p[0] >= 0 and p[-1] <= 1):
         return {}
     n = counts.positives + counts.negatives
-    rows, owned = n / counts.unit, counts.clusters
-    if isinstance(owned, RowWeights):
-        rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
+    draws = max(200, min(settings.resamples, _MOST_DRAWN // len(p)))
+    rng = random_stream(settings.seed, f"calibrated\0{name}")
+    values: dict[str, list[Floats]] = {measure.name: [] for measure in measures}
+    for hits in _calibrated_positives(counts, draws, rng):
+        for measure in measures:
+            function = measure.measure.function
+            values[measure.name].append(np.asarray(function(p, hits, n - hits)))
+    method = "simulation" if draws >= settings.resamples else f"simulation, {draws:,}"
+    method += ", independent rows" * isinstance(counts.clusters, ClusterCounts)
+    rows = dict[str, Row]()
+    for measure in measures:
+        value = float(measure.measure.function(p, counts.positives, counts.negatives))
+        simulated = np.concatenate(values[measure.name])
+        if not (np.isnan(value) or np.isnan(simulated).any()):
+            columns = _calibration_columns(simulated, value, level, measure.measure.aim)
+            rows[measure.name] = {"method": method, **columns}
+    return rows
+
+
+def _calibrated_positives(
+    counts: ScoreCounts, draws: int, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Yield the weight of positives at each score, (b, m), where y ~ Bernoulli(p); all draws."""
+    p = counts.scores
+    m = len(p)
+    n = counts.positives + counts.negatives
+    rows = n / counts.unit
+    if isinstance(counts.clusters, RowWeights):
+        squares = counts.clusters.squares.reshape(2, m).sum(axis=0)
+        rows = n**2.0 / np.maximum(squares, 1e-300)
     rows = np.maximum(np.rint(rows), n > 0)
-    each = n / np.maximum(rows, 1)  # weight of one row
-    draws = max(200, min(wanted.resamples, _MOST_DRAWN // m))
-    step, rng = max(1, 2**20 // m), random_stream(wanted.seed, f"calibrated\0{name}")
-    values: dict[str, list[Floats]] = {one.name: [] for one in some}
+    row_weight = n / np.maximum(rows, 1)
+    step = max(1, 2**20 // m)
     for start in range(0, draws, step):
-        shape = min(step, draws - start), m
-        alike = rows.max() <= 1
-        hits = (rng.random(shape) < p) * n if alike else rng.binomial(rows.astype(int), p, shape)
-        hits = hits if alike else hits * each
-        for one in some:
-            values[one.name].append(np.asarray(one.measure.function(p, hits, n - hits)))
-    method = "simulation" if draws >= wanted.resamples else f"simulation, {draws:,}"
-    method += ", independent rows" * isinstance(owned, ClusterCounts)
-    found = dict[str, Row]()
-    for one in some:
-        drawn = np.concatenate(values[one.name])
-        value = float(one.measure.function(p, counts.positives, counts.negatives))
-        if np.isnan(value) or np.isnan(drawn).any():
-            continue
-        off, far = (np.abs(drawn), abs(value)) if one.measure.aim == 0 else (drawn, value)
-        share = (1 + (off >= far * (1 - 1e-9)).sum()) / (1 + draws)  # despite rounding
-        ends = float(drawn.mean()), float(np.quantile(off, level)), float(share)
-        found[one.name] = {"method": method, **dict(zip(CALIBRATION_COLUMNS, ends, strict=True))}
-    return found
+        shape = (min(step, draws - start), m)
+        if rows.max() <= 1:
+            yield (rng.random(shape) < p) * n
+        else:
+            yield rng.binomial(rows.astype(int), p, shape) * row_weight
+
+
+def _calibration_columns(
+    simulated: Floats, value: float, level: float, aim: float | None
+) -> dict[str, float]:
+    """Return mean and quantile of simulated values, and p: of their sizes where the aim is 0."""
+    sizes = np.abs(simulated) if aim == 0 else simulated
+    size = abs(value) if aim == 0 else value
+    share = (1 + (sizes >= size * (1 - 1e-9)).sum()) / (1 + len(simulated))  # despite rounding
+    numbers = (float(simulated.mean()), float(np.quantile(sizes, level)), float(share))
+    return dict(zip(CALIBRATION_COLUMNS, numbers, strict=True))
 
 
 def fill_optional_columns(rows: Sequence[Row]) -> list[Row]:

@@ -8,7 +8,7 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.buckets import Buckets
 from clfeval.counts.clusters_and_weights import Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
@@ -32,7 +32,7 @@ from clfeval.inference.resampling import (
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
-from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
+from clfeval.methods.estimates import Cells, Limits, make_estimate
 from clfeval.methods.measurement.bucket_bounds import (
     LINES,
     RISING,
@@ -48,51 +48,73 @@ from clfeval.methods.measurement.label_measures import (
     TableResampler,
 )
 from clfeval.methods.options import IntervalSettings
+from clfeval.records import dataclass
 
 PROBABILITIES = "not_probabilities"
 
 
 def estimate_score_measure(
-    measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
+    measure: Measure, counts: ScoreCounts, settings: IntervalSettings, name: str
 ) -> MeasureEstimate:
     """Return a measure of scores, with limits by the requested or the default method."""
     if counts.buckets is not None:
-        return _estimate_in_buckets(measure, counts, counts.buckets, wanted, name)
+        return _estimate_in_buckets(measure, counts, counts.buckets, settings, name)
     x = counts.scores
     if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
         return MeasureEstimate.undefined(PROBABILITIES)
-    parts = (counts.scores, counts.positives, counts.negatives)
-    value = float(measure.function(*parts))
+    value = float(measure.function(x, counts.positives, counts.negatives))
+    totals = (counts.positives.sum(), counts.negatives.sum())
     if isnan(value):
-        classes = Confusion(parts[1].sum().item(), parts[2].sum().item(), 0, 0)
+        classes = Confusion(totals[0].item(), totals[1].item(), 0, 0)
         return MeasureEstimate.undefined(undefined_reason(measure.undefined, classes))
     if measure.interval == "delong":
-        area = score_auc_interval(counts, wanted.level or 0.95)
-        known = delong_estimate(measure, area, value, wanted.level)
-        if wanted.level is not None and wanted.how == "bootstrap":
-            (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
-            if not isnan(low):
-                return MeasureEstimate(make_estimate(value, low, high), known.error, method)
-        return known
-    error, found = nan, None
-    if measure.influence is not None:
-        owned, fewest = counts.clusters, float(min(parts[1].sum(), parts[2].sum()))
-        if owned is not None:
-            fewest = smaller_class_size(np.concatenate(parts[1:]), owned)
-        influence = measure.influence(*parts)
-        found = influence_covariance(influence, parts[1:], fewest=fewest, clusters=owned)
-        error = float(found.errors[0])
-    if wanted.level is None or measure.interval == "null":
+        return _estimate_area(measure, counts, value, settings, name)
+    covariance = _score_covariance(measure, counts)
+    error = nan if covariance is None else float(covariance.errors[0])
+    if settings.level is None or measure.interval == "null":
         return MeasureEstimate(make_estimate(value), error, NONE)
-    if measure.id == "oe_ratio" and found is not None and 0 in (parts[1].sum(), parts[2].sum()):
-        n, share = parts[1] + parts[2], tail_probability(wanted.level) ** (1 / found.size)
-        most = float(measure.function(counts.scores, n, np.zeros_like(n)))
-        ends = (share * most, value) if value else (value, (1 - share) * most)
-        return MeasureEstimate(make_estimate(value, *ends), nan, "exact limits of 0 of n")
-    if wanted.how != "bootstrap" and found is not None:
-        return influence_estimate(measure, value, found, wanted.level)
-    (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
+    if measure.id == "oe_ratio" and covariance is not None and 0 in totals:
+        return _ratio_of_one_class(measure, counts, value, covariance.size, settings.level)
+    if settings.how != "bootstrap" and covariance is not None:
+        return influence_estimate(measure, value, covariance, settings.level)
+    (low, high), method = _bootstrap_limits(measure, counts, settings, name)
     return MeasureEstimate(make_estimate(value, low, high), error, method)
+
+
+def _estimate_area(
+    measure: Measure, counts: ScoreCounts, value: float, settings: IntervalSettings, name: str
+) -> MeasureEstimate:
+    """Return the AUC, or a linear function of it, with limits by DeLong or the bootstrap."""
+    area = score_auc_interval(counts, settings.level or 0.95)
+    estimate = delong_estimate(measure, area, value, settings.level)
+    if settings.level is not None and settings.how == "bootstrap":
+        (low, high), method = _bootstrap_limits(measure, counts, settings, name)
+        if not isnan(low):
+            return MeasureEstimate(make_estimate(value, low, high), estimate.error, method)
+    return estimate
+
+
+def _score_covariance(measure: Measure, counts: ScoreCounts) -> CovarianceEstimate | None:
+    """Return the variance of a measure by its influence values; None if it has none."""
+    if measure.influence is None:
+        return None
+    rows = (counts.positives, counts.negatives)
+    fewest = float(min(rows[0].sum(), rows[1].sum()))
+    if counts.clusters is not None:
+        fewest = smaller_class_size(np.concatenate(rows), counts.clusters)
+    influence = measure.influence(counts.scores, *rows)
+    return influence_covariance(influence, rows, fewest=fewest, clusters=counts.clusters)
+
+
+def _ratio_of_one_class(
+    measure: Measure, counts: ScoreCounts, value: float, size: float, level: float
+) -> MeasureEstimate:
+    """Return the O:E ratio of rows of one class, with the exact limits of 0 of `size` rows."""
+    n = counts.positives + counts.negatives
+    share = tail_probability(level) ** (1 / size)
+    most = float(measure.function(counts.scores, n, np.zeros_like(n)))
+    interval = (share * most, value) if value else (value, (1 - share) * most)
+    return MeasureEstimate(make_estimate(value, *interval), nan, "exact limits of 0 of n")
 
 
 def _estimate_in_buckets(
@@ -198,57 +220,86 @@ def _bootstrap_limits(
 Formula = Callable[[Confusion], Floats]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _ResampledTables:
+    """Bootstrap tables of a model: (r, t) by its rates in t populations, and by rows, (r,).
+
+    together: of all rows, where class totals are random; None where no population is sampled.
+    """
+
+    separate: Confusion
+    together: Confusion | None
+
+    def values(self, name: str, measure: Formula, sampled: Bools) -> Floats:
+        """Return a measure of the tables, (r, t); sampled (t,): which populations are sampled."""
+        shape = (len(self.separate.tp), len(sampled))
+        values = np.broadcast_to(measure(self.separate), shape)
+        if self.together is None or CATALOG[name].invariant:
+            return values
+        return np.where(sampled, measure(self.together)[:, None], values)
+
+
 def bootstrap_limits(
-    known: Mapping[str, Formula],
+    measures: Mapping[str, Formula],
     cells: Cells,
     models: Ints,
     names: tuple[str, ...],
-    *,
-    level: float,
-    resamples: int,
-    seed: int,
-    design: Design = RANDOM,
-    redrawn: Callable[[int], TableResampler | None] = lambda _: None,
+    settings: IntervalSettings,
+    resampler_of: Callable[[int], TableResampler | None] = lambda _: None,
 ) -> tuple[dict[str, Limits], int]:
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any one.
 
     models (m,): index of each table into `names`; each has its own random stream. Classes are
     resampled separately, with random totals all rows together. NaN for models without a class.
-    redrawn: the resampler of a model with clusters or weights.
+    resampler_of: the resampler of a model with clusters or weights, by its index.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
-    out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}
+    assert settings.level is not None
+    m = len(cells.tp)
+    limits = {name: (np.full(m, np.nan), np.full(m, np.nan)) for name in measures}
     failed = 0
     for i, model in enumerate(names):
-        here = np.flatnonzero(models == i)
-        four = (cells.tp, cells.positives, cells.fp, cells.negatives)
-        tp, p, fp, n = (int(part[here[0]]) for part in four)
-        if not (p and n):
+        positions = np.flatnonzero(models == i)
+        tables = cells.select(positions)
+        resampled = _resample_tables(tables, model, settings, resampler_of(i))
+        if resampled is None:
             continue
-        sampled = design.totals == "random" and cells.sampled[here].any()
-        each = redrawn(i)
-        if each is None:
-            rng = random_stream(seed, model)
-            tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=rng)
-            cell, rng = np.array([tp, fp, p - tp, n - fp]), random_stream(seed, f"rows\0{model}")
-            rows = rng.multinomial(p + n, cell / (p + n), resamples * sampled)
-        elif each.clusters.size <= 1:
-            continue
-        else:
-            found: Counts = each.tables(resamples, random_stream(seed, model))
-            tpr, fpr = divide(found[0], found[0] + found[2]), divide(found[1], found[1] + found[3])
-            rows = found.T
-        drawn = Confusion.from_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
-        for name, measure in known.items():
-            values = np.broadcast_to(measure(drawn), (resamples, len(here)))
-            if sampled and not CATALOG[name].invariant:
-                together = measure(Confusion(*rows.T))[:, None]
-                values = np.where(cells.sampled[here], together, values)
-            low, high, lost = percentile_limits(values, level=level)
-            out[name][0][here], out[name][1][here] = low, high
-            failed = max(failed, int(np.max(lost)))
-    return out, failed
+        for name, measure in measures.items():
+            values = resampled.values(name, measure, tables.sampled)
+            low, high, undefined = percentile_limits(values, level=settings.level)
+            limits[name][0][positions] = low
+            limits[name][1][positions] = high
+            failed = max(failed, int(np.max(undefined)))
+    return limits, failed
+
+
+def _resample_tables(
+    cells: Cells, model: str, settings: IntervalSettings, resampler: TableResampler | None
+) -> _ResampledTables | None:
+    """Return bootstrap tables of a model; None without a class, or with a single cluster.
+
+    cells: the same counts in t populations.
+    """
+    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
+    tp, p, fp, n = (int(part[0]) for part in counts)
+    if not (p and n):
+        return None
+    sampled = bool(settings.totals == "random" and cells.sampled.any())
+    rng = random_stream(settings.seed, model)
+    if resampler is None:
+        tpr, fpr = resampled_rates(tp, p, fp, n, resamples=settings.resamples, rng=rng)
+        cell = np.array([tp, fp, p - tp, n - fp])
+        rng = random_stream(settings.seed, f"rows\0{model}")
+        rows: Counts = rng.multinomial(p + n, cell / (p + n), settings.resamples * sampled).T
+    elif resampler.clusters.size <= 1:
+        return None
+    else:
+        rows = resampler.tables(settings.resamples, rng)
+        tpr = divide(rows[0], rows[0] + rows[2])
+        fpr = divide(rows[1], rows[1] + rows[3])
+    separate = Confusion.from_rates(tpr[:, None], fpr[:, None], cells.ratio)
+    return _ResampledTables(separate, Confusion(*rows) if sampled else None)
 
 
 MOST_DRAWN = 2**29  # numbers drawn at most; fewer resamples if exceeded

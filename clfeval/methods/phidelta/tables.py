@@ -40,7 +40,7 @@ from clfeval.methods.estimates import (
 from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.run_means import RunMean, RunValues
 from clfeval.methods.measurement.score_measures import bootstrap_limits
-from clfeval.methods.options import RESAMPLES
+from clfeval.methods.options import RESAMPLES, IntervalSettings
 from clfeval.methods.phidelta.options import COMPARED
 from clfeval.records import dataclass, field
 
@@ -238,13 +238,8 @@ class PlaneCounts:
                 cells,
                 np.arange(len(names)),
                 names,
-                level=self.level,
-                resamples=RESAMPLES,
-                seed=SEED,
-                design=self.design,
-                redrawn=lambda i: TableResampler.from_patterns(
-                    self.patterns.get(self.labels[i]), names[i]
-                ),
+                IntervalSettings(self.level, "bootstrap", self.design.totals, RESAMPLES, SEED),
+                lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]), names[i]),
             )
             bounds = found[name]
         elif self.level is not None:

@@ -24,6 +24,7 @@ from clfeval.inference.hypothesis_tests import (
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import class_average
+from clfeval.measures.record import Measure
 from clfeval.methods.measurement.measure_rows import (
     has_scored_model,
     measure_at_threshold,
@@ -43,39 +44,59 @@ def measures_with_baselines(asked: Sequence[RequestedMeasure]) -> list[Requested
 
 
 def label_baselines(
-    counts: ConfusionCounts, asked: Sequence[RequestedMeasure], values: Observed, *, alike: bool
+    counts: ConfusionCounts,
+    requested: Sequence[RequestedMeasure],
+    values: Observed,
+    *,
+    independent: bool,
 ) -> Iterator[Row]:
     """Yield the values of measures of 2 x 2 tables by chance, with these class totals.
 
-    TP is hypergeometric; value: the mean where it is defined, p: probability of one as good. alike:
-    independent, unweighted rows; else value is the measure of the expected table, without p.
+    TP is hypergeometric; value: the mean where it is defined, p: probability of one as good.
+    independent: independent, unweighted rows; else value is the measure of the expected table,
+    without p.
     """
-    for one in asked:
-        if takes_scores(one):
+    method = "hypergeometric" if independent else EXPECTED
+    for measure in requested:
+        if takes_scores(measure):
             continue
-        of = one.measure.function
         for i, model in enumerate(counts.models):
-            cells = [each[i] for each in (counts.tp, counts.fp, counts.positives, counts.negatives)]
-            tp, fp, positives, negatives = (float(cell) for cell in cells)
-            called, total = tp + fp, positives + negatives
-            observed = values.get((model, one.name), Estimate(None))
-            if observed.value is None or not total:
+            observed = values.get((model, measure.name), Estimate(None)).value
+            cells = (counts.tp, counts.fp, counts.positives, counts.negatives)
+            tp, fp, positives, negatives = (float(cell[i]) for cell in cells)
+            if observed is None or not positives + negatives:
                 continue
-            t, shares = np.array([called * positives / total]), np.ones(1)
-            if alike:
-                t, shares = random_true_positives(int(positives), int(negatives), int(called))
-            with np.errstate(all="ignore"):
-                each = of(Confusion(t, called - t, positives - t, negatives - called + t))
-            known = np.isfinite(each)
-            shares = np.where(known, shares, 0.0)
-            each, sign = np.where(known, each, 0.0), one.measure.sign
-            p = nan
-            if alike and sign and known.any():
-                p = float(shares[_as_good(each, observed.value, sign) & known].sum())
-                p = min(1.0, p / float(shares.sum()))
-            value = float(shares @ each / shares.sum()) if known.any() else nan
-            method = "hypergeometric" if alike else EXPECTED
-            yield _baseline_row(one.name, model, value, observed.value, p, method)
+            totals = (tp + fp, positives, negatives)
+            value, p = _label_chance(measure.measure, totals, observed, independent=independent)
+            yield _baseline_row(measure.name, model, value, observed, p, method)
+
+
+def _label_chance(
+    measure: Measure, totals: tuple[float, float, float], observed: float, *, independent: bool
+) -> tuple[float, float]:
+    """Return the mean of a measure by chance, and the probability of a value as good; NaN if none.
+
+    totals: predicted positives, positives, negatives.
+    """
+    flagged, positives, negatives = totals
+    tp = np.array([flagged * positives / (positives + negatives)])
+    shares = np.ones(1)
+    if independent:
+        tp, shares = random_true_positives(int(positives), int(negatives), int(flagged))
+    with np.errstate(all="ignore"):
+        values = measure.function(
+            Confusion(tp, flagged - tp, positives - tp, negatives - flagged + tp)
+        )
+    defined = np.isfinite(values)
+    if not defined.any():
+        return nan, nan
+    shares = np.where(defined, shares, 0.0)
+    values = np.where(defined, values, 0.0)
+    p = nan
+    if independent and measure.sign:
+        p = float(shares[_as_good(values, observed, measure.sign) & defined].sum())
+        p = min(1.0, p / float(shares.sum()))
+    return float(shares @ values / shares.sum()), p
 
 
 def score_baselines(
@@ -191,14 +212,15 @@ def two_class_baselines(
     of_scores: Sequence[Row],
 ) -> list[Row]:
     """Return the rows of baselines in the order of measures, constant predictions last."""
-    counts, patterns = sample.slices[None], sample.patterns.get(None)
+    counts = sample.slices[None]
+    patterns = sample.patterns.get(None)
     measures = measures_with_baselines(requested)
     independent = not counts.fractional and (patterns is None or patterns.clusters is None)
     thresholds = {*sample.thresholds.values()}
     constant_measures = [
         measure for measure in measures if measure.name != NET_BENEFIT or len(thresholds) == 1
     ]
-    of_labels = label_baselines(counts, measures, values, alike=independent)
+    of_labels = label_baselines(counts, measures, values, independent=independent)
     of_constants = dummy_baselines(
         counts, constant_measures, next(iter(thresholds), None), scored=has_scored_model(sample)
     )

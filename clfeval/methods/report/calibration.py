@@ -33,6 +33,7 @@ from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
+from clfeval.records import dataclass
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
@@ -183,53 +184,100 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     is below 1 - level; slightly so where no fault is large. Well calibrated: intervals contain the
     ideal and exclude a large fault.
     """
-    over, slope, shift = (as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL))
-    if over.value is not None:
-        measure, fact = OVERCONFIDENCE, _format_estimate(OVERCONFIDENCE, over, level)
-        faults = _interval_faults(over, 0, "underconfident", "overconfident")
-        close = _farthest_distance(over, 0) <= HARDLY
-        narrow = (over.high or inf) - (over.low or -inf) <= 0.2
+    overconfidence, slope, shift = (
+        as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL)
+    )
+    if overconfidence.value is not None:
+        facts = _overconfidence_facts(overconfidence, level)
     elif slope.value is None and slope.reason != "separation":
         return "", "", ""
     else:
-        measure, fact = SLOPE, _format_estimate("slope", slope, level)
-        faults = _interval_faults(slope, 1, "too extreme", "not extreme enough")
-        average = _interval_faults(shift, 0, "too high on average", "too low on average")
-        if average and not faults:
-            fact = _format_estimate("calibration-in-the-large", shift, level)
-        if slope.value is None:
-            area = as_estimate(row["roc_auc"]).value
-            fact = f"slope undefined: {_explain_undefined_slope(area, shift)}"
-            faults = ["not extreme enough"] * (area == 1)
-        faults += average
-        close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1
-        narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
+        facts = _slope_facts(slope, shift, as_estimate(row["roc_auc"]).value, level)
     verdict = "The calibration of {} is unknown"
-    fault = f"its probabilities are {' and '.join(faults)}" if faults else ""
-    test = next((one for one in reversed(tests) if one["model"] == row["model"]), {})
-    p, lost = cell_value(test.get("p_adjusted")), cell_value(test.get("contradicted"))
-    if lost or (p is not None and level is not None and p < 1 - level):
-        gap, off = (cell_value(test[key]) or 0.0 for key in ("largest_gap", "groups_off"))
-        slightly = "{} is miscalibrated, but only slightly: {}"
-        verdict = slightly if close and gap <= HARDLY and not lost else MISCALIBRATED
-        if lost:
-            what = "0 for the observed outcome" if over.value is None else "1 for another class"
-            zero = f"{format_count(lost, 'row')} had probability {what}"
-            fault = f"{fault}, and {zero}" if fault else zero
-        elif not fault and off:
-            fault = "the share of positives deviates from the mean score in "
-            fault += f"{format_count(off, 'score group')} by up to {format_number(gap)}"
-        fault = fault or "slope and intercept jointly differ from 1 and 0"
-    elif p is not None and level is not None and as_estimate(row.get(measure)).value is not None:
+    fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
+    test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
+    p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
+    if contradicted or (p is not None and level is not None and p < 1 - level):
+        verdict = MISCALIBRATED
+        if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
+            verdict = "{} is miscalibrated, but only slightly: {}"
+        fault = _name_fault(fault, test, facts.measure)
+    elif p is not None and level is not None and facts.known:
         verdict = "There are too few rows to assess the calibration of {}"
-        if faults or narrow:
-            verdict = UNSURE if faults else WELL
+        if facts.faults or facts.narrow:
+            verdict = UNSURE if facts.faults else WELL
     text = verdict
+    fact = facts.text
     if slope.high is not None and slope.high < 0:
         text = "{} ranks in reverse: rows with higher scores are less often positive"
     if text == UNSURE:
         fact = f"adjusted p = {format_number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
-    return verdict, f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({fact})", measure
+    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({fact})"
+    return verdict, sentence, facts.measure
+
+
+@dataclass(frozen=True, slots=True)
+class _CalibrationFacts:
+    """What the intervals of a model say of its calibration.
+
+    measure: by which; known: it has a value; text: its value; faults: of the probabilities. close:
+    the limits are near the ideal; narrow: they exclude a large fault.
+    """
+
+    measure: str
+    known: bool
+    text: str
+    faults: Sequence[str]
+    close: bool
+    narrow: bool
+
+
+def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _CalibrationFacts:
+    """Return what the overconfidence of a model of several classes says."""
+    return _CalibrationFacts(
+        OVERCONFIDENCE,
+        overconfidence.value is not None,
+        _format_estimate(OVERCONFIDENCE, overconfidence, level),
+        _interval_faults(overconfidence, 0, "underconfident", "overconfident"),
+        _farthest_distance(overconfidence, 0) <= HARDLY,
+        (overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
+    )
+
+
+def _slope_facts(
+    slope: Estimate, shift: Estimate, area: float | None, level: float | None
+) -> _CalibrationFacts:
+    """Return what calibration slope and calibration-in-the-large say; area: the ROC AUC."""
+    text = _format_estimate("slope", slope, level)
+    faults = _interval_faults(slope, 1, "too extreme", "not extreme enough")
+    average = _interval_faults(shift, 0, "too high on average", "too low on average")
+    if average and not faults:
+        text = _format_estimate("calibration-in-the-large", shift, level)
+    if slope.value is None:
+        text = f"slope undefined: {_explain_undefined_slope(area, shift)}"
+        faults = ["not extreme enough"] * (area == 1)
+    return _CalibrationFacts(
+        SLOPE,
+        slope.value is not None,
+        text,
+        [*faults, *average],
+        max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
+        GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1],
+    )
+
+
+def _name_fault(fault: str, test: Row, measure: str) -> str:
+    """Return the fault of a miscalibrated model, by its score tests where intervals show none."""
+    contradicted = cell_value(test.get("contradicted"))
+    if contradicted:
+        certain = "0 for the observed outcome" if measure == SLOPE else "1 for another class"
+        zero = f"{format_count(contradicted, 'row')} had probability {certain}"
+        return f"{fault}, and {zero}" if fault else zero
+    groups, gap = (cell_value(test[name]) or 0.0 for name in ("groups_off", "largest_gap"))
+    if not fault and groups:
+        fault = "the share of positives deviates from the mean score in "
+        fault += f"{format_count(groups, 'score group')} by up to {format_number(gap)}"
+    return fault or "slope and intercept jointly differ from 1 and 0"
 
 
 def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:

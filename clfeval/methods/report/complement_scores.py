@@ -13,6 +13,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
 from clfeval.measures.probability import given_probabilities, loss_powers
+from clfeval.measures.record import Measure
 from clfeval.methods.measurement.joint_sums import score_influence
 from clfeval.methods.measurement.measure_rows import (
     risk_threshold,
@@ -79,56 +80,80 @@ class ComplementScores:
     _known: dict[str, Any] = field(default_factory=dict)
 
     def complement_measures(
-        self, label: str, part: ScoreCounts, at: Ints
+        self, label: str, part: ScoreCounts, positions: Ints
     ) -> Iterator[tuple[Key, Complement]]:
-        """Yield the measures of the complement of a slice; at: indices of its scores."""
-        anew = list[RequestedMeasure]()
-        for one in self.held:
+        """Yield the measures of the complement of a slice; positions: indices of its scores."""
+        remaining = list[RequestedMeasure]()
+        for measure in self.held:
             value = None
             if self.all_scores.clusters is None and len(self.all_scores.scores):
-                value = self._subtract_sums(one, part, at)
+                value = self._subtract_sums(measure, part, positions)
             if value is None:
-                anew.append(one)
+                remaining.append(measure)
             else:
-                yield (label, self.model, one.name), Complement(value)
-        if any(map(takes_scores, anew)):
-            yield from self._anew(label, part, anew)
+                yield (label, self.model, measure.name), Complement(value)
+        if any(map(takes_scores, remaining)):
+            yield from self._anew(label, part, remaining)
 
-    def _subtract_sums(self, one: RequestedMeasure, part: ScoreCounts, at: Ints) -> Estimate | None:
+    def _subtract_sums(
+        self, requested: RequestedMeasure, part: ScoreCounts, positions: Ints
+    ) -> Estimate | None:
         """Return a measure of the complement by subtraction of sums; None if impossible."""
-        all_scores, measure, level = self.all_scores, one.measure, self.wanted.level
-        totals, sides = ((each.positives, each.negatives) for each in (all_scores, part))
-        if measure.interval == "delong":
-            pairs = self._once("pairs", lambda: RankedPairs.from_counts(*totals))
-            area = pairs and pairs.complement(at, *sides, level=level or 0.95)
-            if not area:
-                return None
-            value = 2 * area.value - 1 if measure.low < 0 else area.value
-            return delong_estimate(measure, area, value, level).value
-        t, loss = risk_threshold(one, self.cut), measure.loss
+        all_scores = self.all_scores
+        if requested.measure.interval == "delong":
+            return self._subtract_pairs(requested.measure, part, positions)
         if not (all_scores.scores[0] >= 0 and all_scores.scores[-1] <= 1):
             return None
-        if all_scores.buckets is not None and t is None:
-            return None
+        t = risk_threshold(requested, self.cut)
         if t is not None:
             cut = np.array([t])
-            all_of = self._once(f"at {t}", lambda: confusions_at(all_scores, cut))
-            table = subtract_counts(all_of, confusions_at(part, cut))
-            return net_benefit_of_table(table, t, level)[0]
-        sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
-        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
-        if one.name == "oe_ratio":
-            risks, other = self._once("risks", lambda: _risk_sums(all_scores)), _risk_sums(part)
-            found = risks.complement(other, fewest=few)
-            return found and influence_estimate(measure, found[0], found[1], level).value
-        if loss is None:
+            table = self._once(f"at {t}", lambda: confusions_at(all_scores, cut))
+            table = subtract_counts(table, confusions_at(part, cut))
+            return net_benefit_of_table(table, t, self.wanted.level)[0]
+        if all_scores.buckets is not None:
             return None
-        mean = self._once(
-            f"{one.name} mean", lambda: float(measure.function(all_scores.scores, *totals))
-        )
-        every = self._once(one.name, lambda: _power_sums(loss, all_scores, mean))
-        found = every.complement(_power_sums(loss, part, mean), fewest=few)
-        return found and influence_estimate(measure, mean + found[0], found[1], level).value
+        return self._subtract_losses(requested, part)
+
+    def _subtract_pairs(
+        self, measure: Measure, part: ScoreCounts, positions: Ints
+    ) -> Estimate | None:
+        """Return the AUC of the complement, or a linear function of it."""
+        level = self.wanted.level
+        all_rows = (self.all_scores.positives, self.all_scores.negatives)
+        pairs = self._once("pairs", lambda: RankedPairs.from_counts(*all_rows))
+        rows = (part.positives, part.negatives)
+        area = pairs and pairs.complement(positions, *rows, level=level or 0.95)
+        if not area:
+            return None
+        value = 2 * area.value - 1 if measure.low < 0 else area.value
+        return delong_estimate(measure, area, value, level).value
+
+    def _subtract_losses(self, requested: RequestedMeasure, part: ScoreCounts) -> Estimate | None:
+        """Return the O:E ratio or a mean loss of the complement; None for other measures."""
+        all_scores = self.all_scores
+        measure = requested.measure
+        loss = measure.loss
+        totals = (all_scores.positives, all_scores.negatives)
+        sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
+        rows = (part.positives, part.negatives)
+        fewest = min(size - int(n.sum()) for size, n in zip(sizes, rows, strict=True))
+        centre = 0.0
+        if requested.name == "oe_ratio":
+            risks = self._once("risks", lambda: _risk_sums(all_scores))
+            result = risks.complement(_risk_sums(part), fewest=fewest)
+        elif loss is None:
+            return None
+        else:
+            centre = self._once(
+                f"{requested.name} mean",
+                lambda: float(measure.function(all_scores.scores, *totals)),
+            )
+            sums = self._once(requested.name, lambda: _power_sums(loss, all_scores, centre))
+            result = sums.complement(_power_sums(loss, part, centre), fewest=fewest)
+        if not result:
+            return None
+        value, covariance = result
+        return influence_estimate(measure, centre + value, covariance, self.wanted.level).value
 
     def _anew(
         self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]

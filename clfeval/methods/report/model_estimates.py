@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
-from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
+from clfeval.compare.families import BestSet, PairPlaces, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.patterns import PatternCounts
@@ -48,50 +48,71 @@ Observed = Mapping[tuple[str, str], Estimate]
 def score_estimates(
     weights: Counts | None,
     owners: Ints | None,
-    asked: RequestedMeasure,
-    moved: Mapping[str, tuple[float, Floats]],
+    requested: RequestedMeasure,
+    influence: Mapping[str, tuple[float, Floats]],
     sizes: Floats,
     *,
     sampling: bool,
     sums: DifferenceSums | None = None,
 ) -> PairedEstimates | None:
-    """Return paired estimates by a measure of scores; moved: value and influence of rows (n,).
+    """Return paired estimates by a measure of scores; influence: value, influence of rows (n,).
 
     sums: those of rows, where the influence is that of groups of rows.
     """
-    names, k = list(moved), len(moved)
-    if not names:
+    if not influence:
         return None
-    values, each = zip(*moved.values(), strict=True)
-    measure, flips, steps = asked.measure, None, np.zeros((k, 0))
-    least = float(sizes[sizes > 0].min())
+    values, by_model = zip(*influence.values(), strict=True)
+    measure = requested.measure
+    fewest = float(sizes[sizes > 0].min())
+    flips = None
+    steps = np.zeros((len(influence), 0))
     span = measure.high - measure.low
     if measure.interval == "delong":
-        steps = np.full((k, len(sizes)), span)
+        steps = np.full((len(influence), len(sizes)), span)
     elif measure.loss is not None and isfinite(span):
-        of = None if owners is None else np.bincount(owners, weights)
-        rows = sizes.sum() if of is None else of.sum() ** 2 / (of**2).sum()
-        steps, sizes = np.full((k, 1), span), np.array([rows])
+        steps = np.full((len(influence), 1), span)
+        sizes = np.array([_effective_rows(weights, owners, sizes)])
     elif measure.id in (NET_BENEFIT, AT_RISK):
-        row = 1.0 if weights is None or not (sampling or owners is not None) else weights.mean()
+        weighted = weights is not None and (sampling or owners is not None)
+        row = weights.mean() if weights is not None and weighted else 1.0
         # f + NB is 1 of a true positive, - t / (1 - t) of a false positive, 0 of other rows
-        ends = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in moved.values()])
-        squares = (ends**2).sum(axis=1) * row**2
-        differ = (
-            sums.apart > 0
-            if sums is not None
-            else np.array([[not np.array_equal(one, other) for one in each] for other in each])
-        )
-        flips = np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
-        steps = ends * sizes / sizes.sum()  # of negatives, of positives
+        steps = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in influence.values()])
+        flips = _net_benefit_flips(steps, row, by_model, sums)
+        steps = steps * sizes / sizes.sum()  # of negatives, of positives
     if sums is not None:
-        known = sums.errors(sums.mass, sums.mass, least, flips)
+        errors = sums.errors(sums.mass, sums.mass, fewest, flips)
     else:
-        known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
+        errors = errors_of_rows(
+            by_model, weights, owners, sampling=sampling, fewest=fewest, flips=flips
+        )
     sizes = sizes if steps.shape[1] else np.zeros(0)
     return label_measures.make_paired_estimates(
-        asked, names, np.array(values), known, least, (steps, sizes)
+        requested, list(influence), np.array(values), errors, fewest, (steps, sizes)
     )
+
+
+def _effective_rows(weights: Counts | None, owners: Ints | None, sizes: Floats) -> float:
+    """Return the number of rows, or the effective number of clusters n² / sum n_c²."""
+    if owners is None:
+        return float(sizes.sum())
+    n = np.bincount(owners, weights)
+    return float(n.sum() ** 2 / (n**2).sum())
+
+
+def _net_benefit_flips(
+    steps: Floats, row: float, influence: Sequence[Floats], sums: DifferenceSums | None
+) -> Floats:
+    """Return the correction of the variance of differences between k net benefits, (k, k).
+
+    steps (k, 2): change by one row of each class; 0 where two models differ in no row.
+    """
+    squares = (steps**2).sum(axis=1) * row**2
+    differ = np.array(
+        [[not np.array_equal(first, second) for first in influence] for second in influence]
+        if sums is None
+        else sums.apart > 0
+    )
+    return np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
 
 
 def row_score_influence(
@@ -172,38 +193,32 @@ def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list
 
 
 def class_label_estimates(
-    patterns: ClassPatterns, asked: RequestedMeasure
+    patterns: ClassPatterns, requested: RequestedMeasure
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of C x C tables, or its mean over classes."""
-    form = asked.measure.classes
+    form = requested.measure.classes
     if form is None or (form.of is not None and form.influence is None):
         return None
-    of, influence = form.of, form.influence
-    if of is None or influence is None:
-        of, influence = (
-            partial(one, asked.measure, by="macro") for one in (class_average, average_influence)
-        )
-    tables, c = patterns.tables, len(patterns.classes)
-    values = np.array([float(of(table)) for table in tables])
-    some = np.flatnonzero(np.isfinite(values)).tolist()
-    if not some:
+    function = form.of
+    influence_of = form.influence
+    if function is None or influence_of is None:
+        function = partial(class_average, requested.measure, by="macro")
+        influence_of = partial(average_influence, requested.measure, by="macro")
+    tables = patterns.tables
+    c = len(patterns.classes)
+    values = np.array([float(function(table)) for table in tables])
+    models = np.flatnonzero(np.isfinite(values)).tolist()
+    if not models:
         return None
-    moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
-    wider = np.ones(c)
-    if form.of is None or asked.measure.id in OVER_CLASSES:
-        wider = small_sample_factors(patterns)
+    influence = np.array([influence_of(tables[i]).reshape(-1)[patterns.cells(i)] for i in models])
+    if form.of is None or requested.measure.id in OVER_CLASSES:
+        influence = influence * small_sample_factors(patterns)[patterns.truth]
     row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
-    f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
+    f = np.array([influence_of(tables[i] + row / c) for i in models]).reshape(len(models), c, c)
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
+    changes = label_measures.RowChanges(f.max(axis=2) - f.min(axis=2), shares, row)
     return label_measures.estimates_from_influence(
-        asked,
-        patterns,
-        some,
-        values[some],
-        moved * wider[patterns.truth],
-        f.max(axis=2) - f.min(axis=2),
-        shares,
-        row,
+        requested, patterns, models, values[models], influence, changes
     )
 
 
@@ -323,51 +338,77 @@ def class_bootstrap_estimates(
 
 
 def _estimates_from_draws(
-    held: Sequence[RequestedMeasure],
+    measures: Sequence[RequestedMeasure],
     names: Sequence[str],
     values: Observed,
     reference: str | None,
-    least: float,
-    wanted: IntervalSettings,
-    drawn: Callable[[Sequence[ModelPair]], Iterable[Floats]],
+    fewest: float,
+    settings: IntervalSettings,
+    draw_differences: Callable[[Sequence[ModelPair]], Iterable[Floats]],
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
-    none, level = Estimate(None), wanted.level or 0.95
+    none = Estimate(None)
     models = {
-        one.name: [name for name in names if values.get((name, one.name), none).value is not None]
-        for one in held
+        measure.name: [
+            name for name in names if values.get((name, measure.name), none).value is not None
+        ]
+        for measure in measures
     }
-    pairs = {name: family_pairs(reference, some) for name, some in models.items()}
-    both = dict.fromkeys(
-        _by_name(some[i], some[j]) for name, some in models.items() for i, j in pairs[name]
+    pairs = {name: family_pairs(reference, members) for name, members in models.items()}
+    distinct = dict.fromkeys(
+        _by_name(members[i], members[j]) for name, members in models.items() for i, j in pairs[name]
     )
-    draws, found = dict(zip(both, drawn([*both]), strict=True)), dict[str, PairedEstimates]()
-    for place, one in enumerate(held):
-        mine = models[one.name]
-        value = np.array([values[name, one.name].value for name in mine], np.float64)
-        errors, df, low, high = (np.full((len(mine),) * 2, fill) for fill in (nan, 0.0, nan, nan))
-        how = dict[tuple[int, int], str]()
-        for i, j in pairs[one.name]:
-            turn = 1 if mine[i] < mine[j] else -1
-            each = turn * draws[_by_name(mine[i], mine[j])][place]
-            size = float(np.abs(value[[i, j]]).max())
-            errors[i, j], df[i, j], low[i, j], high[i, j] = bootstrap_difference(
-                float(value[i] - value[j]), each, size, level=level, fewest=least
+    draws = dict(zip(distinct, draw_differences([*distinct]), strict=True))
+    estimates = dict[str, PairedEstimates]()
+    for k, measure in enumerate(measures):
+        name = measure.name
+        if pairs[name]:
+            numbers = {model: values[model, name].value for model in models[name]}
+            measure_draws = {pair: differences[k] for pair, differences in draws.items()}
+            estimates[name] = _estimates_of_measure(
+                measure, numbers, pairs[name], measure_draws, fewest, settings
             )
-            how[i, j] = describe_resampling(len(each), int(np.isnan(each).sum()), wanted)
-        if how:
-            found[one.name] = PairedEstimates(
-                one.name,
-                one.measure,
-                tuple(mine),
-                value,
-                DifferenceErrors(errors, df),
-                least,
-                np.zeros((len(mine), 0)),
-                np.zeros(0),
-                BootstrapLimits(low, high, level, how),
-            )
-    return found
+    return estimates
+
+
+def _estimates_of_measure(
+    requested: RequestedMeasure,
+    numbers: Mapping[str, float | None],
+    pairs: PairPlaces,
+    draws: Mapping[ModelPair, Floats],
+    fewest: float,
+    settings: IntervalSettings,
+) -> PairedEstimates:
+    """Return paired estimates by a measure; numbers: of the models; draws: differences, (r,)."""
+    names = tuple(numbers)
+    values = np.array(list(numbers.values()), np.float64)
+    level = settings.level or 0.95
+    shape = (len(names), len(names))
+    errors = np.full(shape, nan)
+    df = np.full(shape, 0.0)
+    low = np.full(shape, nan)
+    high = np.full(shape, nan)
+    methods = dict[tuple[int, int], str]()
+    for i, j in pairs:
+        sign = 1 if names[i] < names[j] else -1
+        differences = sign * draws[_by_name(names[i], names[j])]
+        size = float(np.abs(values[[i, j]]).max())
+        errors[i, j], df[i, j], low[i, j], high[i, j] = bootstrap_difference(
+            float(values[i] - values[j]), differences, size, level=level, fewest=fewest
+        )
+        undefined = int(np.isnan(differences).sum())
+        methods[i, j] = describe_resampling(len(differences), undefined, settings)
+    return PairedEstimates(
+        requested.name,
+        requested.measure,
+        names,
+        values,
+        DifferenceErrors(errors, df),
+        fewest,
+        np.zeros((len(names), 0)),
+        np.zeros(0),
+        BootstrapLimits(low, high, level, methods),
+    )
 
 
 def bootstrap_difference(

@@ -413,7 +413,7 @@ def _test_slices(
         question.compared,
         question.lead,
         options,
-        partial(label_estimates, without=_thresholdless(sample)),
+        partial(label_estimates, excluded=_thresholdless(sample)),
     )
     estimates_inside = {**label_estimates_inside, **measured.scores.inside}
     settings = comparisons.ComparisonSettings.from_options(options, _measure_table_names)

@@ -314,34 +314,51 @@ class SliceEstimates:
 
     def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
-        found = Changes()
-        for one in self.held:
-            values = self.values.get((model, one.name), {})
-            labels = [label for label in values if (label, model, one.name) in rest]
-            if not labels:
-                continue
-            others = [rest[label, model, one.name] for label in labels]
-            olds, news = [other.value for other in others], [values[label] for label in labels]
-            mine, theirs = change.values_and_limits(news), change.values_and_limits(olds)
-            d, low, high = change.square_and_add(mine, theirs, np.array([x.rho for x in others]))
-            p = np.full(len(d), nan)
-            if self.level is not None:
-                p = change.p_from_limits(d, low, high, self._freedom(one, labels), level=self.level)
-            columns = zip(labels, olds, news, *(x.tolist() for x in (d, low, high, p)), strict=True)
-            for label, old, new, *ends, chance in columns:
-                judged = all(size.enough_for(one.name) for size in self.sizes[label])
-                why = new.reason or old.reason or "too_few_rows"
-                d_ = change.estimate_or_none(
-                    ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None
-                )
-                found[label, one.name] = change.Change(
-                    old,
-                    new,
-                    d_,
-                    change.number_or_none(chance) if judged else None,
-                    rows=self.sizes[label][0].rows,
-                )
-        return found
+        changes = Changes()
+        for measure in self.held:
+            values = {
+                label: value
+                for label, value in self.values.get((model, measure.name), {}).items()
+                if (label, model, measure.name) in rest
+            }
+            if values:
+                complements = [rest[label, model, measure.name] for label in values]
+                changes.update(self._changes_by_measure(measure, values, complements))
+        return changes
+
+    def _changes_by_measure(
+        self,
+        measure: RequestedMeasure,
+        values: Mapping[str, Estimate],
+        complements: Sequence[Complement],
+    ) -> Changes:
+        """Return the differences of slices by a measure; values: of slices."""
+        labels = [*values]
+        news = [*values.values()]
+        olds = [complement.value for complement in complements]
+        d, low, high = change.square_and_add(
+            change.values_and_limits(news),
+            change.values_and_limits(olds),
+            np.array([complement.rho for complement in complements]),
+        )
+        p = np.full(len(d), nan)
+        if self.level is not None:
+            p = change.p_from_limits(d, low, high, self._freedom(measure, labels), level=self.level)
+        changes = Changes()
+        numbers = zip(*(x.tolist() for x in (d, low, high, p)), strict=True)
+        for i, (label, row) in enumerate(zip(labels, numbers, strict=True)):
+            enough = all(size.enough_for(measure.name) for size in self.sizes[label])
+            reason = news[i].reason or olds[i].reason or "too_few_rows"
+            changes[label, measure.name] = change.Change(
+                olds[i],
+                news[i],
+                change.estimate_or_none(
+                    row[0], row[1], row[2], reason if np.isnan(row[0]) else None
+                ),
+                change.number_or_none(row[3]) if enough else None,
+                rows=self.sizes[label][0].rows,
+            )
+        return changes
 
     def adjusted_changes(
         self, model: str, rest: Mapping[Key, Complement], retest: Retest | None
@@ -455,29 +472,38 @@ class SliceEstimates:
 
         Limits at 1 - (1 - level) / pairs (Bonferroni); with common clusters the worst correlation.
         """
-        for one in self.held:
-            values = self.values.get((model, one.name), {})
-            told: dict[tuple[str, ...], list[str]] = {}
+        for measure in self.held:
+            values = self.values.get((model, measure.name), {})
+            labels_by_facet: dict[tuple[str, ...], list[str]] = {}
             for label, value in values.items():
-                if value.value is not None and self.sizes[label][0].enough_for(one.name):
-                    told.setdefault(facet_of(label, self.facets), []).append(label)
-            for some in (each for each in told.values() if len(each) > 1):
-                ends = change.values_and_limits([values[label] for label in some])
-                top, last = int(ends[0].argmax()), int(ends[0].argmin())
-                wider = 1.0
-                if self.level is not None:
-                    df = self._freedom(one, [some[top], some[last]]).min()
-                    each = 1 - (1 - self.level) / comb(len(some), 2)
-                    both = (student_quantile(df, level=at) for at in (each, self.level))
-                    wider = float(next(both) / next(both))
-                rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
-                d, low, high = map(float, change.square_and_add(ends[:, top], ends[:, last], rho))
-                gap = change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d))
-                yield {
-                    "measure": one.name,
-                    "model": model,
-                    "largest": some[top],
-                    "smallest": some[last],
-                    "gap": gap,
-                    "slices": len(some),
-                }
+                if value.value is not None and self.sizes[label][0].enough_for(measure.name):
+                    labels_by_facet.setdefault(facet_of(label, self.facets), []).append(label)
+            for labels in labels_by_facet.values():
+                if len(labels) > 1:
+                    estimates = {label: values[label] for label in labels}
+                    yield self._extremes_of_measure(model, measure, estimates)
+
+    def _extremes_of_measure(
+        self, model: str, measure: RequestedMeasure, estimates: Mapping[str, Estimate]
+    ) -> Row:
+        """Return the row of the largest value less the smallest of slices, by a measure."""
+        labels = [*estimates]
+        limits = change.values_and_limits([*estimates.values()])
+        top = int(limits[0].argmax())
+        last = int(limits[0].argmin())
+        wider = 1.0
+        if self.level is not None:
+            df = self._freedom(measure, [labels[top], labels[last]]).min()
+            pair_level = 1 - (1 - self.level) / comb(len(labels), 2)
+            quantile = student_quantile(df, level=pair_level)
+            wider = float(quantile / student_quantile(df, level=self.level))
+        rho = -1.0 if any(self.sizes[label][0].spans for label in labels) else 0.0
+        d, low, high = map(float, change.square_and_add(limits[:, top], limits[:, last], rho))
+        return {
+            "measure": measure.name,
+            "model": model,
+            "largest": labels[top],
+            "smallest": labels[last],
+            "gap": change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d)),
+            "slices": len(labels),
+        }

@@ -13,6 +13,7 @@ from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.errors import UsageError, bad_option, format_option
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
+from clfeval.measures.record import Measure
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
@@ -66,37 +67,57 @@ def _parse_limit_rule(text: str) -> ThresholdRule | None:
     parts = re.fullmatch(_LIMIT, text.strip())
     if parts is None:
         return None
-    given_, between, number = parts[1], parts[2], parts[3]
-    if between == "=" and ":" in given_:
+    left, comparison, number = parts.groups()
+    if comparison == "=" and ":" in left:
         return None  # a parameter
-    name, _, end = given_.rpartition(".") if given_.endswith(SAFE_SUFFIXES) else (given_, "", "")
-    one = _parse_rule_measure(name)
-    if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
-        what = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
+    name = left
+    suffix = ""
+    if left.endswith(SAFE_SUFFIXES):
+        name, suffix = left.rsplit(".", 1)
+    limited = _parse_rule_measure(name)
+    if suffix and (limited.name not in SAFE or (suffix == "low") != (comparison == ">=")):
+        message = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
         hint = f"write {format_option(FLAG, 'sens.low>=.9')}"
-        raise bad_option(f"{what}; .high needs <= and fnr or fpr", hint)
-    if between in ("<", "=", ">"):
-        sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
-        hint = f"write {format_option(FLAG, f'{given_}{sign}={number}')}"
+        raise bad_option(f"{message}; .high needs <= and fnr or fpr", hint)
+    if comparison in ("<", "=", ">"):
+        sign = comparison
+        if comparison == "=":
+            sign = "<" if limited.measure.sign < 0 else ">"
+        hint = f"write {format_option(FLAG, f'{left}{sign}={number}')}"
         raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
-    try:
-        at = syntax.parse_share(FLAG, [number.strip()])
-    except UsageError as error:
-        what = f"{FLAG} {text}: '{number}' is not a number"
-        hint = f"for example {format_option(FLAG, f'{name}{between}.9')}"
-        raise bad_option(what, hint) from error
-    up = between in (">=", "≥")
-    if one.measure.sign and up != (one.measure.sign > 0):
-        better, sign = ("low", "<=") if up else ("high", ">=")
-        what = f"{FLAG} {text}: {one.measure.title} is better when {better}: use {sign}"
-        raise bad_option(what, f"write {format_option(FLAG, f'{name}{sign}{number}')}")
-    if not one.measure.low <= at <= one.measure.high:
-        what = f"{FLAG} {text}: {one.measure.title} lies between {one.measure.low:g} and "
-        raise bad_option(f"{what}{one.measure.high:g}")
-    best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
-    written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
+    limit = _parse_limit_number(text, number, f"{name}{comparison}")
+    is_lower = comparison in (">=", "≥")
+    _check_limit(text, limited.measure, limit, is_lower, (name, number))
+    best = SPECIFICITY if limited.name in OF_NEGATIVES else SENSITIVITY
+    rule = f"{limited.name}{suffix and f'.{suffix}'}{'>=' if is_lower else '<='}{limit:g}"
     goal = RequestedMeasure(best, CATALOG[best], {})
-    return ThresholdRule(written, goal, one, at, 1 if up else -1, bool(end))
+    return ThresholdRule(rule, goal, limited, limit, 1 if is_lower else -1, bool(suffix))
+
+
+def _parse_limit_number(text: str, number: str, start: str) -> float:
+    """Return the limit of a rule; UsageError for no number. start: of the rule in the hint."""
+    try:
+        return syntax.parse_share(FLAG, [number.strip()])
+    except UsageError as error:
+        message = f"{FLAG} {text}: '{number}' is not a number"
+        hint = f"for example {format_option(FLAG, f'{start}.9')}"
+        raise bad_option(message, hint) from error
+
+
+def _check_limit(
+    text: str, measure: Measure, limit: float, is_lower: bool, parts: tuple[str, str]
+) -> None:
+    """Refuse a limit on the better side of a measure, or beyond its range.
+
+    parts: name and number as they were written.
+    """
+    if measure.sign and is_lower != (measure.sign > 0):
+        better, sign = ("low", "<=") if is_lower else ("high", ">=")
+        message = f"{FLAG} {text}: {measure.title} is better when {better}: use {sign}"
+        raise bad_option(message, f"write {format_option(FLAG, sign.join(parts))}")
+    if not measure.low <= limit <= measure.high:
+        message = f"{FLAG} {text}: {measure.title} lies between {measure.low:g} and "
+        raise bad_option(f"{message}{measure.high:g}")
 
 
 def _parse_rule_measure(text: str) -> RequestedMeasure:
@@ -219,41 +240,59 @@ def _model_answers(
 
 def _threshold_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the threshold of a rule, and values expected on new data."""
-    model, code = str(row["model"]), "best-cut"
-    name, rule = formatting.quote_if_ambiguous(model), _name_rule(row, level)
-    honest, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
+    model = str(row["model"])
+    name = formatting.quote_if_ambiguous(model)
+    rule = _name_rule(row, level)
+    corrected, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
     measure = str(row["measure"]).partition(":")[0]
-    title = CATALOG[measure].title
     if row["rule"] is None:
-        why = "" if value.reason == UNMET else ", which is undefined at every threshold"
-        return Answer(code, f"No threshold of {name} has {rule}{why}.", (model,), measure)
+        reason = "" if value.reason == UNMET else ", which is undefined at every threshold"
+        return Answer("best-cut", f"No threshold of {name} has {rule}{reason}.", (model,), measure)
+    text = f"{_threshold_phrase(row, name)} has {rule}"
+    title = CATALOG[measure].title
+    if corrected.value is None:
+        text += f". {title} is {_format_estimate(value, level)} on these rows"
+        text += " and unknown on new data."
+        return Answer("best-cut", text, (model,), measure)
+    expected = f"{title} {_format_estimate(corrected, level)}"
+    advice = ""
+    if limited.value is None:
+        expected += f", compared with {_format_estimate(value, level)} on these rows"
+    else:
+        phrase, advice = _limit_phrase(row, limited, level)
+        expected = f"{phrase} and {expected}"
+    text += f". On new data expect {expected.removeprefix('expected ')}.{advice}"
+    return Answer(
+        "best-cut", text, (model,), measure, corrected.value, corrected.low, corrected.high
+    )
+
+
+def _threshold_phrase(row: Row, name: str) -> str:
+    """Return the subject of a sentence on a rule: its threshold, or constant predictions."""
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
-        what = f"Only predicting every row as {answer}, without {name}, has {rule}"
-    else:
-        cut, low, high = row["threshold"], row["threshold_low"], row["threshold_high"]
-        what = f"Threshold {_format_threshold(cut)} of {name}"
-        if low is not None and high is not None:
-            what += f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
-        what += f" has {rule}"
-    if honest.value is None:
-        why = f"{title} is {_format_estimate(value, level)} on these rows and unknown on new data"
-        return Answer(code, f"{what}. {why}.", (model,), measure)
-    said, more = f"{title} {_format_estimate(honest, level)}", ""
-    asked, up, at = _parse_limit(row)
-    if limited.value is None:
-        said += f", compared with {_format_estimate(value, level)} on these rows"
-    else:
-        beyond = ""
-        if limited.value < at if up else limited.value > at:
-            beyond = f", {'below' if up else 'above'} {at:g},"
-            name, _, end = str(row["chosen_by"]).partition(">=" if up else "<=")
-            if name in SAFE:
-                safe = f"{name}{'.low>=' if up else '.high<='}{end}"
-                more = f" Choose '{safe}' for {_format_confidence(level)} confidence."
-        said = f"{asked} {_format_estimate(limited, level)}{beyond} and {said}"
-    text = f"{what}. On new data expect {said.removeprefix('expected ')}.{more}"
-    return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
+        return f"Only predicting every row as {answer}, without {name},"
+    low = row["threshold_low"]
+    high = row["threshold_high"]
+    phrase = f"Threshold {_format_threshold(row['threshold'])} of {name}"
+    if low is not None and high is not None:
+        phrase += f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
+    return phrase
+
+
+def _limit_phrase(row: Row, limited: Estimate, level: float) -> tuple[str, str]:
+    """Return the phrase on the limited measure on new data, and an advice if it is beyond."""
+    title, is_lower, limit = _parse_limit(row)
+    phrase = f"{title} {_format_estimate(limited, level)}"
+    value = limited.value or 0.0
+    if not (value < limit if is_lower else value > limit):
+        return phrase, ""
+    advice = ""
+    name, _, number = str(row["chosen_by"]).partition(">=" if is_lower else "<=")
+    if name in SAFE:
+        safe = f"{name}{'.low>=' if is_lower else '.high<='}{number}"
+        advice = f" Choose '{safe}' for {_format_confidence(level)} confidence."
+    return f"{phrase}, {'below' if is_lower else 'above'} {limit:g},", advice
 
 
 def _parse_limit(row: Row) -> tuple[str, bool, float]:

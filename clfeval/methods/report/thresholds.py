@@ -238,7 +238,7 @@ def abstention_rows(
     counts: ScoreCounts,
     cut: float | None,
     zones: Sequence[AbstentionZone],
-    wanted: IntervalSettings,
+    settings: IntervalSettings,
 ) -> list[Row]:
     """Return the measures of predictions outside each zone, as table `abstentions` has them.
 
@@ -253,42 +253,42 @@ def abstention_rows(
     """
     rows: list[Row] = []
     for zone in zones:
-        who = {"slice": label, "model": model, "chosen_by": zone.name}
-        at, reason = _zone_threshold(zone, counts, cut)
-        if at is None:
+        subject = {"slice": label, "model": model, "chosen_by": zone.name}
+        threshold, reason = _zone_threshold(zone, counts, cut)
+        if threshold is None:
             none = Estimate(None, reason=reason)
-            rows.append(
-                {**who, **{key: none if key in ESTIMATED else None for key in ABSTENTION_COLUMNS}}
-            )
-            continue
-        first, last, low, high = _zone_ends(zone, counts, at)
-        place = np.arange(len(counts.scores))
-        outside = (place < first) | (place >= last)
-        answered = _confusion_table(counts, place >= last, outside)
-        every = _confusion_table(counts, counts.scores >= at, place >= 0)
-        accuracy, *rates = estimate_measures([*ANSWERED.values()], answered, wanted)
-        # rows outside the zone count as predicted positive
-        covered = _confusion_table(counts, outside, place >= 0)
-        (coverage,) = estimate_measures([FLAGGED_MEASURE], covered, wanted)
-        risk = _distances_and_errors(counts, at)
-        cost, before = (_mean_cost(one, counts, zone) for one in (answered, every))
-        rows.append(
-            {
-                **who,
-                "threshold": at,
-                "low": low,
-                "high": high,
-                "coverage": coverage,
-                **{cell: answered.display_units(cell)[0].item() for cell in CELLS},
-                "accuracy": accuracy,
-                "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], every, wanted)[0],
-                **dict(zip(RATES, rates, strict=True)),
-                "cost": cost,
-                "cost_of_all": before,
-                "aurc": float(risk_coverage_area(*risk)),
-            }
-        )
+            columns: Row = {key: none if key in ESTIMATED else None for key in ABSTENTION_COLUMNS}
+        else:
+            columns = _zone_columns(zone, counts, threshold, settings)
+        rows.append({**subject, **columns})
     return rows
+
+
+def _zone_columns(
+    zone: AbstentionZone, counts: ScoreCounts, threshold: float, settings: IntervalSettings
+) -> Row:
+    """Return the measures of predictions outside a zone around a threshold."""
+    first, last, low, high = _zone_ends(zone, counts, threshold)
+    index = np.arange(len(counts.scores))
+    kept_scores = (index < first) | (index >= last)
+    answered = _confusion_table(counts, index >= last, kept_scores)
+    all_rows = _confusion_table(counts, counts.scores >= threshold, index >= 0)
+    accuracy, *rates = estimate_measures([*ANSWERED.values()], answered, settings)
+    # rows outside the zone count as predicted positive
+    covered = _confusion_table(counts, kept_scores, index >= 0)
+    return {
+        "threshold": threshold,
+        "low": low,
+        "high": high,
+        "coverage": estimate_measures([FLAGGED_MEASURE], covered, settings)[0],
+        **{cell: answered.display_units(cell)[0].item() for cell in CELLS},
+        "accuracy": accuracy,
+        "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], all_rows, settings)[0],
+        **dict(zip(RATES, rates, strict=True)),
+        "cost": _mean_cost(answered, counts, zone),
+        "cost_of_all": _mean_cost(all_rows, counts, zone),
+        "aurc": float(risk_coverage_area(*_distances_and_errors(counts, threshold))),
+    }
 
 
 def risk_rows(

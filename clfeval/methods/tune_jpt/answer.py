@@ -250,7 +250,7 @@ class TuneAnswers:
                 if name is None and len(self.tables["at_prevalence"]) > 1 and len(here) > 1:
                     benefit = sort_value(row["net_benefit"]) is not None
                     most = "highest net benefit" if benefit else "largest Youden's J"
-                yield prevalence_answer(row, self.parameters["level"], same=same, most=most)
+                yield prevalence_answer(row, self.parameters["level"], repeated=same, most=most)
                 return
 
     def changes(self, by: str) -> Iterator[Answer]:

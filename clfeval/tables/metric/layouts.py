@@ -112,31 +112,37 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     return replace(sheet_by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
 
 
-def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
+def _transposed(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
     """Read a transposed table: one row per metric, one column per model."""
-    named = name_or_text_column(grid, said, ColumnNames.METRIC)
-    if named is None:
-        what = f"no column contains metric names; columns: {list_names(grid.titles)}"
-        raise DataError.new(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
-    rest = _columns(grid, named)
-    parsed = {name: grid.numbers(i) for name, i in rest.items()}
-    models = [name for name, found in parsed.items() if found.any_number or not found.texts]
+    name_column = name_or_text_column(grid, roles, ColumnNames.METRIC)
+    if name_column is None:
+        message = f"no column contains metric names; columns: {list_names(grid.titles)}"
+        raise DataError.new(message, "no-metrics", grid.name, hint="name it with --id COLUMN")
+    columns = _columns(grid, name_column)
+    parsed = {name: grid.numbers(i) for name, i in columns.items()}
+    models = [name for name, cells in parsed.items() if cells.any_number or not cells.texts]
     if not models:
         raise no_metrics_error(grid)
-    names = grid.texts(named)
-    if problems := name_problems(grid, grid.rows, names, named, "duplicate-column"):
+    names = grid.texts(name_column)
+    if problems := name_problems(grid, grid.rows, names, name_column, "duplicate-column"):
         raise DataError(problems, hint="give every metric a unique name")
-    some = np.any(is_numeric(np.array([parsed[name].status for name in models])), axis=0)
-    every = {str(name): row for row, name in enumerate(names)}
-    measured = {name: row for name, row in every.items() if some[row]}
-    rows = requested_metrics(grid, wanted, measured, every)
+    numeric = np.any(is_numeric(np.array([parsed[name].status for name in models])), axis=0)
+    metrics = {str(name): row for row, name in enumerate(names)}
+    measured = {name: row for name, row in metrics.items() if numeric[row]}
+    rows = requested_metrics(grid, requested, measured, metrics)
     used = set(models)
-    ignored = [name or "(no name)" for name in rest if name not in used]
-    ignored += [name for name in every if name not in measured and name not in rows]
-    columns = np.array([rest[name] for name in models])[:, None]
-    places = ValuePlaces(np.array([list(rows.values())]), columns)
-    roles = {grid.columns[named]: "names of metrics", **dict.fromkeys(models, "model")}
-    return Sheet("wide", models, tuple(rows), places, turned=True, roles=roles, ignored=ignored)
+    ignored = [name or "(no name)" for name in columns if name not in used]
+    ignored += [name for name in metrics if name not in measured and name not in rows]
+    model_columns = np.array([columns[name] for name in models])[:, None]
+    return Sheet(
+        "wide",
+        models,
+        tuple(rows),
+        ValuePlaces(np.array([list(rows.values())]), model_columns),
+        turned=True,
+        roles={grid.columns[name_column]: "names of metrics", **dict.fromkeys(models, "model")},
+        ignored=ignored,
+    )
 
 
 _MEAN, _PARAM = "mean_test_", "param_"
@@ -202,37 +208,47 @@ def _measure_columns(grid: Grid) -> dict[str, int]:
     }
 
 
-def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[str, int]) -> Sheet:
+def _of_result(
+    grid: Grid, roles: Input, requested: Sequence[str], measured: dict[str, int]
+) -> Sheet:
     """Read a clfeval result: one row per model and target population, without slices."""
     place = grid.place
-    named = name_or_text_column(grid, said)
-    if named is None:
+    name_column = name_or_text_column(grid, roles)
+    if name_column is None:
         raise no_models_error(grid)
-    columns = requested_metrics(grid, wanted, measured, place)
-    parts = [name for name in ("slice", "population", "odds") if name in place]
-    texts = [range(len(grid.rows)), *(grid.texts(place[name]) for name in parts)]
-    rows: list[dict[str, Any]] = [
-        dict(zip(("record", *parts), row, strict=True)) for row in zip(*texts, strict=True)
-    ]
-    free = [row for row in rows if row.get("slice") is None]
-    if not free:
-        raise no_rows_error(grid, "every row belongs to a slice; choose rows of the whole table")
-    notes = rows_left_out(len(rows) - len(free), "of slices")
-    rows = list(whole_table_rows(free))
-    kind = rows[0].get("population") if rows else None
-    known = dict.fromkeys(row.get("population") for row in free)
-    if others := [str(one) for one in known if one not in (kind, None)]:
-        notes.append(f"population '{kind}' is used, {list_names(others)} left out")
-    keep = [row["record"] for row in rows]
-    names = grid.texts(named)
+    columns = requested_metrics(grid, requested, measured, place)
+    rows, notes = _rows_of_whole_table(grid)
+    names = grid.texts(name_column)
     # several target populations distinguish the rows of one model
-    if kind == "target" and len({row.get("odds") for row in rows}) > 1:
+    targets = rows and rows[0].get("population") == "target"
+    if targets and len({row.get("odds") for row in rows}) > 1:
         for row in rows:
             i = row["record"]
             names[i] = names[i] and f"{names[i]} at {row['odds']}"
+    records = [row["record"] for row in rows]
     reasons = {i: place[f"{name}_reason"] for name, i in place.items() if f"{name}_reason" in place}
-    sheet = sheet_by_rows(grid, [names[i] for i in keep], columns, "result", named, keep)
+    models = [names[i] for i in records]
+    sheet = sheet_by_rows(grid, models, columns, "result", name_column, records)
     return replace(sheet, reasons=reasons, notes=notes)
+
+
+def _rows_of_whole_table(grid: Grid) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of a result that belong to no slice, of one kind of population, and notes."""
+    parts = [name for name in ("slice", "population", "odds") if name in grid.place]
+    texts = [range(len(grid.rows)), *(grid.texts(grid.place[name]) for name in parts)]
+    rows: list[dict[str, Any]] = [
+        dict(zip(("record", *parts), row, strict=True)) for row in zip(*texts, strict=True)
+    ]
+    unsliced = [row for row in rows if row.get("slice") is None]
+    if not unsliced:
+        raise no_rows_error(grid, "every row belongs to a slice; choose rows of the whole table")
+    notes = rows_left_out(len(rows) - len(unsliced), "of slices")
+    rows = list(whole_table_rows(unsliced))
+    kind = rows[0].get("population") if rows else None
+    populations = dict.fromkeys(row.get("population") for row in unsliced)
+    if others := [str(name) for name in populations if name not in (kind, None)]:
+        notes.append(f"population '{kind}' is used, {list_names(others)} left out")
+    return rows, notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,46 +323,58 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
 
 def _sheet_of_cells(
     grid: Grid,
-    wanted: Sequence[str],
+    requested: Sequence[str],
     columns: LongColumns,
-    keep: NDArray[np.intp],
+    rows: NDArray[np.intp],
     models: Sequence[str | None],
     metrics: Sequence[str | None],
 ) -> Sheet:
-    every, i = _encode_names(models)
-    others, code = _encode_names(metrics)
-    status = grid.numbers(columns.value, columns.reason).status[keep]
-    counts = np.bincount(code[is_numeric(status)], minlength=len(others))
-    measured = {name: number for name, number in others.items() if counts[number]}
-    found = requested_metrics(grid, wanted, measured, others)
-    k, n = len(every), len(found)
-    if k * n > max(SMALL, MOST * len(keep)):
-        what = f"most values are missing: {len(keep):,} rows for {k:,} models and {n:,} metrics"
-        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
-        fixes = {"layout": "wide"}
-        raise DataError.new(what, "missing-value", grid.name, hint=hint, fixes=fixes)
-    place = np.full(len(others), -1)
-    place[list(found.values())] = range(n)
-    j = place[code]
+    """Return the sheet of some rows of a long table, with the model and metric of each."""
+    model_codes, i = _encode_names(models)
+    metric_codes, code = _encode_names(metrics)
+    status = grid.numbers(columns.value, columns.reason).status[rows]
+    counts = np.bincount(code[is_numeric(status)], minlength=len(metric_codes))
+    measured = {name: number for name, number in metric_codes.items() if counts[number]}
+    shown_metrics = requested_metrics(grid, requested, measured, metric_codes)
+    shape = (len(model_codes), len(shown_metrics))
+    _refuse_mostly_missing(grid, columns, len(rows), shape)
+    column = np.full(len(metric_codes), -1)
+    column[list(shown_metrics.values())] = range(len(shown_metrics))
+    j = column[code]
     used = np.flatnonzero(j >= 0)
-    i, j, record = i[used], j[used], keep[used]
-    _refuse_twice(grid, grid.columns[columns.metric], list(every), list(found), (i, j, record))
-    records = np.full((k, n), -1)
-    records[i, j] = record
+    cells = (i[used], j[used], rows[used])
+    metric_column = grid.columns[columns.metric]
+    _refuse_twice(grid, metric_column, list(model_codes), list(shown_metrics), cells)
+    records = np.full(shape, -1)
+    records[cells[0], cells[1]] = cells[2]
     return Sheet(
         layout="result" if grid.columns[columns.value] in _measure_columns(grid) else "long",
-        models=list(every),
-        metrics=list(found),
+        models=list(model_codes),
+        metrics=list(shown_metrics),
         places=ValuePlaces(records, np.array([[columns.value]])),
         named=columns.model,
         roles={
             grid.columns[columns.model]: "names of models",
-            grid.columns[columns.metric]: "names of metrics",
+            metric_column: "names of metrics",
             grid.columns[columns.value]: "values",
         },
         reasons={} if columns.reason is None else {columns.value: columns.reason},
-        ignored=[name for name in others if name not in measured and name not in found],
+        ignored=[
+            name for name in metric_codes if name not in measured and name not in shown_metrics
+        ],
     )
+
+
+def _refuse_mostly_missing(
+    grid: Grid, columns: LongColumns, rows: int, shape: tuple[int, int]
+) -> None:
+    """Raise DataError for a large table of models and metrics that has few values."""
+    k, n = shape
+    if k * n > max(SMALL, MOST * rows):
+        message = f"most values are missing: {rows:,} rows for {k:,} models and {n:,} metrics"
+        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
+        fixes = {"layout": "wide"}
+        raise DataError.new(message, "missing-value", grid.name, hint=hint, fixes=fixes)
 
 
 def _encode_names(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
