@@ -81,9 +81,10 @@ def _prefixed(key: str | int, violation: Violation) -> Violation:
     return Violation((key, *violation.path), violation.problem)
 
 
-def _is_number(value: Any) -> bool:
-    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return numeric and abs(value) <= float_info.max
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= float_info.max
 
 
 TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
@@ -164,7 +165,7 @@ def _required_check(_: JsonSchema, __: Schema, keys: Sequence[str]) -> ValueChec
     return check
 
 
-def _additional_check(owner: JsonSchema, part: Any, values: Schema) -> ValueCheck:
+def _additional_check(owner: JsonSchema, part: Mapping[str, Any], values: Schema) -> ValueCheck:
     """Return the check of keys that are not named; they are allowed where the schema forbids them.
 
     Later versions add keys.
@@ -174,8 +175,10 @@ def _additional_check(owner: JsonSchema, part: Any, values: Schema) -> ValueChec
     declared = frozenset(part.get("properties", ()))
     check_value = owner.check_of(values)
 
-    def check(value: Any) -> Violation | None:
-        for key in value if isinstance(value, dict) else ():
+    def check(value: object) -> Violation | None:
+        if not isinstance(value, dict):
+            return None
+        for key in value:
             if key not in declared and (violation := check_value(value[key])):
                 return _prefixed(key, violation)
         return None
@@ -195,7 +198,7 @@ def _property_names_check(owner: JsonSchema, _: Schema, part: Schema) -> ValueCh
     return check
 
 
-def _items_check(owner: JsonSchema, part: Any, entries: Schema) -> ValueCheck:
+def _items_check(owner: JsonSchema, part: Mapping[str, Any], entries: Schema) -> ValueCheck:
     check_element = owner.check_of(entries)
     start = len(part.get("prefixItems", ()))
 
@@ -325,7 +328,7 @@ def _not_check(owner: JsonSchema, _: Schema, part: Schema) -> ValueCheck:
     return check
 
 
-def _condition_check(owner: JsonSchema, part: Any, condition: Schema) -> ValueCheck:
+def _condition_check(owner: JsonSchema, part: Mapping[str, Any], condition: Schema) -> ValueCheck:
     condition_check, then_check, else_check = map(
         owner.check_of, (condition, part.get("then", True), part.get("else", True))
     )

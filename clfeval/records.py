@@ -25,7 +25,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: Any) -> Any:
+def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: bool) -> Any:
     """Return a dataclass that shares methods with all others; only mypy checks `frozen`."""
     shown = options.pop("repr", True)
     made: Any = dataclasses.dataclass(cls, eq=False, repr=False, **options)
@@ -41,7 +41,7 @@ def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: Any)
     return made
 
 
-def _representation(record: Any) -> str:
+def _representation(record: DataclassInstance) -> str:
     shown = (part.name for part in fields(record) if part.repr)
     values = ", ".join(f"{name}={getattr(record, name)!r}" for name in shown)
     return f"{type(record).__qualname__}({values})"
@@ -49,6 +49,8 @@ def _representation(record: Any) -> str:
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
+
+    from _typeshed import DataclassInstance
 else:
 
     def dataclass(cls: type | None = None, **options: object) -> Any:
@@ -56,13 +58,13 @@ else:
         return (lambda one: _define(one, **options)) if cls is None else _define(cls, **options)
 
 
-def field_values(record: Any) -> dict[str, Any]:
+def field_values(record: DataclassInstance) -> dict[str, Any]:
     """Return a record by its fields, without the deep copies of `asdict`, which take ten times."""
     return {name: getattr(record, name) for name in _field_names(record.__class__)}
 
 
 @cache
-def _field_names(record: Any) -> tuple[str, ...]:
+def _field_names(record: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(part.name for part in fields(record))
 
 

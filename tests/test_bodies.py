@@ -24,8 +24,9 @@ CEILINGS: Mapping[str, float] = {
     "functions of more than 100 lines": 0,
     "functions with more than 15 locals": 65,
     "functions with more than 7 parameters": 7,
-    "statements that assign several calls": 287,
-    "functions with a name that says nothing": 1490,
+    "parameters of any type": 60,
+    "statements that assign several calls": 286,
+    "functions with a name that says nothing": 1488,
     "percent of bound names that say nothing": 10.7,
 }
 
@@ -52,6 +53,13 @@ def parameters_of(function: Function) -> list[str]:
     rest = [argument for argument in (taken.vararg, taken.kwarg) if argument is not None]
     names = [argument.arg for argument in (*several, *rest)]
     return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def annotations_of(function: Function) -> list[ast.expr]:
+    """Return the types of the parameters."""
+    taken = function.args
+    several = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
+    return [part.annotation for part in several if part is not None and part.annotation]
 
 
 def bound_names(node: ast.AST) -> Iterator[str]:
@@ -98,6 +106,11 @@ def measured() -> dict[str, float]:
         ],
         "functions with more than 7 parameters": [
             len(parameters_of(f)) > MOST_PARAMETERS for f in functions()
+        ],
+        "parameters of any type": [
+            ast.unparse(annotation) == "Any"
+            for f in functions()
+            for annotation in annotations_of(f)
         ],
         "statements that assign several calls": [
             assigns_several_calls(statement) for statement in statements

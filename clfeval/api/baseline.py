@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import clfeval
 from clfeval.api.commands import add_gate_measures, report
-from clfeval.api.questions import Offer, OnOpen
+from clfeval.api.questions import Offer, OnOpen, PublicFunction
 from clfeval.compare.baseline import read as reading
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
@@ -188,8 +188,8 @@ class JoinedReport:
 
 
 def table_baseline(
-    function: Any,
-    table: Any,
+    function: PublicFunction,
+    table: object,
     options: Mapping[str, Any],
     gates: Gates,
     result: Document,
@@ -263,7 +263,7 @@ def _read_baseline(
     usable = {name: value for name, value in options.items() if name not in RESULT_OPTIONS}
     if positive := result.parameters.get("positive"):
         usable["positive"] = positive
-    document: Document = function.asked([path], usable, hear, lambda _: "")
+    document = function.asked([path], usable, hear, lambda _: "")
     predictions = [opened for opened in opened_tables if isinstance(opened, Predictions)]
     return ReadResult(document, predictions[-1] if predictions else None)
 
@@ -429,16 +429,19 @@ def _columns_with_roles(opened: Sequence[Predictions]) -> set[str | None]:
 
 
 def _joined_thresholds(
-    given: Any, joined_names: Sequence[Mapping[str, str]]
+    given: Mapping[str | None, float] | float | None, joined_names: Sequence[Mapping[str, str]]
 ) -> dict[str | None, float]:
     """Return the thresholds of models by their names in the joined table."""
-    thresholds = given or {}
-    if not isinstance(thresholds, Mapping):
-        thresholds = {None: thresholds}
+    thresholds: Mapping[str | None, float] = {}
+    if isinstance(given, Mapping):
+        thresholds = given
+    elif given:
+        thresholds = {None: given}
     joined_thresholds: dict[str | None, float] = {}
     for model, threshold in thresholds.items():
         if model is None:
             joined_thresholds[None] = threshold
+            continue
         for names in joined_names:
             if model in names:
                 joined_thresholds[names[model]] = threshold

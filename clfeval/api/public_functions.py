@@ -476,10 +476,11 @@ def _python_call(
     return f"clfeval.{name}(..., {', '.join(words)})"
 
 
-def _bare_value(value: Any) -> Any:
+def _bare_value(value: object) -> object:
     """Return the value of a keyword, without the mapping where one value is for all models."""
-    is_for_all = isinstance(value, Mapping) and value.keys() == {None}
-    return value[None] if is_for_all else value
+    if isinstance(value, Mapping) and value.keys() == {None}:
+        return value[None]
+    return value
 
 
 def signature_of(command: Command) -> Signature:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Protocol
 
 from clfeval import __version__
 from clfeval.document import Answer, Document, Row
@@ -144,6 +144,24 @@ class PreparedResult:
 
 
 Steps = Callable[..., Iterator[PreparedResult]]
+
+
+class PublicFunction(Protocol):
+    """A public function of Python, with what computes its result for the command line."""
+
+    __name__: str
+
+    def asked(
+        self,
+        table: object,
+        options: Mapping[str, Any],
+        on_open: OnOpen,
+        offer: Offer,
+        *,
+        truth: bool = False,
+    ) -> Document:
+        """Return the result, with options by name, and errors worded for the shell."""
+        ...
 
 
 def compute_or_ask(

@@ -260,7 +260,7 @@ def read_class_scores(
     return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
 
 
-def _probabilities(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
+def _probabilities(table: nw.DataFrame[Any], model: ModelColumns, classes: Sequence[str]) -> Floats:
     """Return the probabilities p0, p1, ... of a model by class, (n, C); 0 for a missing column."""
     p = np.zeros((len(table), len(classes)), order="F")
     for k, label in enumerate(model.classes):
@@ -302,7 +302,7 @@ def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     return np.array([known[value] for value in values], np.int64)
 
 
-def predicted_labels(model: ModelColumns, column: Any) -> list[Any]:
+def predicted_labels(model: ModelColumns, column: nw.Series[Any]) -> list[Any]:
     """Return labels; of class probabilities the classes at the indices of the largest."""
     said: list[Any] = column.to_list()
     return [model.classes[int(k)] for k in said] if model.kind == "classes" else said

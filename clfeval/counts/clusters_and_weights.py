@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -330,7 +330,21 @@ def merge_equal_rows(
     return keep[order[starts]], total, clusters
 
 
-def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
+class Statistic(Protocol):
+    """A statistic of rows: n counts (or weights) of patterns, and their sampling units."""
+
+    @property
+    def n(self) -> Counts:
+        """The rows of each pattern, or their weight."""
+        ...
+
+    @property
+    def clusters(self) -> Owned | None:
+        """The sampling units other than equal rows."""
+        ...
+
+
+def pattern_entries(one: Statistic, *names: str) -> tuple[list[Any], Counts, Owners | None]:
     """Return columns, counts and owners of a statistic, by cluster if it has clusters."""
     columns, clusters = [getattr(one, name) for name in names], one.clusters
     if isinstance(clusters, ClusterCounts):
@@ -339,7 +353,7 @@ def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | 
 
 
 def concatenate_statistics(
-    one: Any, other: Any, *names: str
+    one: Statistic, other: Statistic, *names: str
 ) -> tuple[list[Any], Counts, Owners | None]:
     """Return columns, counts and owners of two statistics, concatenated."""
     if type(one.clusters) is not type(other.clusters):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from math import floor, frexp, inf, log10
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,21 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.frames import Frame, collect, nw
 from clfeval.tables.layouts.long import CountsRow
 
-S = TypeVar("S")
+
+class WithUnit(Protocol):
+    """Counts of rows, or of weights in units of 1 / `unit`."""
+
+    @property
+    def unit(self) -> float:
+        """The number of units in a row, or in a weight of 1."""
+        ...
+
+
+class CountedStatistic(WithUnit, clusters_and_weights.Statistic, Protocol):
+    """A statistic of rows, or of weights in units."""
+
+
+S = TypeVar("S", bound=CountedStatistic)
 _PLACES = 15  # decimal places tested
 _MAX_EXACT_UNITS = 2.0**50  # below it a test of weights for d decimal places is exact
 _FINEST = 1000  # binary places
@@ -124,7 +138,7 @@ def add_statistics(
     return build(*names, *parts, n, common_unit(one, other), owners=owners)
 
 
-def common_unit(one: Any, other: Any) -> float:
+def common_unit(one: WithUnit, other: WithUnit) -> float:
     """Return the common unit of two statistics; ValueError if their units differ."""
     unit: float = one.unit
     if unit != other.unit:

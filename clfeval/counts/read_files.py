@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.counts import stored_columns
 from clfeval.counts.buckets import BITS, LEAST_BITS, MOST_DISTINCT, Buckets, with_buckets
-from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
+from clfeval.counts.evaluated_rows import EvaluatedRows, Facets, slice_rows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
@@ -393,7 +393,9 @@ def _label_totals(
     return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), hidden
 
 
-def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:
+def _slices(
+    table: pl.DataFrame, facets: Facets, texts: Mapping[str, str]
+) -> dict[str | None, Ints]:
     """Return the rows of the whole table (None) and of each slice."""
     columns = {name: table[short].to_list() for name, short in texts.items()}
     found: dict[str | None, Ints] = {None: np.arange(len(table))}
@@ -401,7 +403,7 @@ def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[
 
 
 def scores_by_model(
-    table: pl.DataFrame, models: Sequence[ModelColumns], facets: object, texts: Mapping[str, str]
+    table: pl.DataFrame, models: Sequence[ModelColumns], facets: Facets, texts: Mapping[str, str]
 ) -> dict[int, Mapping[str | None, ScoreCounts]]:
     """Return the scores, or buckets, of each model with scores, by its place among all."""
     return {
@@ -412,7 +414,7 @@ def scores_by_model(
 
 
 def score_counts_by_slice(
-    table: pl.DataFrame, facets: object, texts: Mapping[str, str]
+    table: pl.DataFrame, facets: Facets, texts: Mapping[str, str]
 ) -> dict[str | None, ScoreCounts]:
     """Return the scores, or buckets, of a model in the whole table and in each slice.
 

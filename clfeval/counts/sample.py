@@ -85,13 +85,13 @@ class Sample:
 
     @classmethod
     def from_confusions(
-        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: Input, **more: Any
+        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: Input, **fields: Any
     ) -> Sample:
         """Build from counts of the whole table (None) and of slices, without predictions."""
         positive, negative = "positive", "negative"
         if roles.positive is not None:
             positive, negative = roles.positive, f"not {roles.positive}"
-        return cls(slices, tuple(files), positive, (negative,), roles, **more)
+        return cls(slices, tuple(files), positive, (negative,), roles, **fields)
 
 
 def read_sample(opened: Predictions) -> Sample:

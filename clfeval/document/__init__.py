@@ -301,11 +301,11 @@ def refuse_nonfinite(word: str) -> Any:
     raise ValueError(f"holds {word}, which is not a JSON number")
 
 
-def _restore_estimate(cell: Any) -> Cell:
+def _restore_estimate(cell: object) -> Cell:
     """Turn `{"value", "low", "high", "reason"}` back into an Estimate."""
     if isinstance(cell, dict) and set(cell) == {"value", "low", "high", "reason"}:
         return read_record(Estimate, cell)
-    return cell  # type: ignore[no-any-return]
+    return cast("Cell", cell)
 
 
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]

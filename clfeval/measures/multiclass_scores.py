@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -273,9 +273,16 @@ def _top_share(truth: Ints, p: Floats, n: Counts, k: int = 2) -> tuple[Counts, C
     return n[..., in_top_k(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
 
 
-def _mean_loss(loss: Callable[..., Floats], **more: Any) -> Multiclass:
-    of, influence = partial(mean_row_loss, loss), partial(mean_row_loss_influence, loss)
-    return Multiclass(of, influence, **more)
+def _mean_loss(
+    loss: Callable[..., Floats],
+    *,
+    takes: tuple[str, ...] = (),
+    share: Callable[..., tuple[Counts, Counts]] | None = None,
+) -> Multiclass:
+    """Return the measure that is the mean of a loss of each row."""
+    mean = partial(mean_row_loss, loss)
+    influence = partial(mean_row_loss_influence, loss)
+    return Multiclass(mean, influence, takes=takes, share=share)
 
 
 def _skill(loss: RowLoss, prior: Prior) -> Multiclass:

@@ -36,7 +36,7 @@ def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]
     return pos, neg, kind
 
 
-def sum_of_products(a: Counts, b: Counts, kind: Any) -> Counts:
+def sum_of_products(a: Counts, b: Counts, kind: type[np.number[Any]]) -> Counts:
     """Return the sum of a b over the last axis, computed in one number type."""
     return np.asarray(np.einsum("...m,...m->...", a, b, dtype=kind, casting="same_kind"))
 
@@ -198,12 +198,12 @@ def sum_of_powers(k: int, shift: Number, slope: Number, sums: Floats) -> float:
     return float(sum(comb(k, j) * shift ** (k - j) * slope**j * sums[j] for j in range(k + 1)))
 
 
-def _brier_of_share(share: Any) -> tuple[Floats, Floats]:
+def _brier_of_share(share: Floats | float) -> tuple[Floats, Floats]:
     """Return o (1 - o), the Brier score of always forecasting the share o, and its slope in o."""
     return np.asarray(share * (1 - share)), np.asarray(1 - 2 * share)
 
 
-def _log_loss_of_share(share: Any) -> tuple[Floats, Floats]:
+def _log_loss_of_share(share: Floats | float) -> tuple[Floats, Floats]:
     """Return the log loss of always forecasting the share, 0 at 0 and 1, and its slope in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]

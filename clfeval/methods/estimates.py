@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
-from clfeval.document import Estimate, Row
+from clfeval.document import Cell, Estimate, Row
 from clfeval.errors import UsageError
 from clfeval.inference.proportions import SHARE_LIMITS
 from clfeval.measures.catalog import CATALOG
@@ -223,9 +223,9 @@ def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...
     return labels, ConfusionCounts(models, **arrays, unit=unit)
 
 
-def rows_from_columns(columns: Mapping[str, Sequence[Any]], **who: Any) -> list[Row]:
-    """Turn columns of equal length into rows, each beginning with the values `who`."""
+def rows_from_columns(columns: Mapping[str, Sequence[Any]], **names: Cell) -> list[Row]:
+    """Turn columns of equal length into rows, each beginning with `names`."""
     return [
-        {**who, **dict(zip(columns, values, strict=True))}
+        {**names, **dict(zip(columns, values, strict=True))}
         for values in zip(*columns.values(), strict=True)
     ]

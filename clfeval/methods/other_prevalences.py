@@ -220,7 +220,7 @@ class UsedThreshold(NamedTuple):
 
 
 def prevalence_options(
-    prevalence: Any, level: float, totals: Totals, interval: Interval
+    prevalence: tuple[str | float, ...], level: float, totals: Totals, interval: Interval
 ) -> TuneOptions:
     """Return the options of `prevalence_rows` from those of a report."""
     return TuneOptions(

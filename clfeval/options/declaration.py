@@ -13,7 +13,18 @@ from functools import cache, cached_property
 from keyword import iskeyword
 from operator import index
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    SupportsFloat,
+    SupportsIndex,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from clfeval.errors import bad_option
 from clfeval.records import MISSING, dataclass, field, fields, replace
@@ -158,7 +169,7 @@ class Command:
 
 
 @cache  # commands last as long as the program
-def _reworded_options(command: Command, group: Any) -> tuple[Option, ...]:
+def _reworded_options(command: Command, group: type) -> tuple[Option, ...]:
     return tuple(
         one
         if one.field not in command.words
@@ -174,7 +185,7 @@ def options_of(group: type) -> tuple[Option, ...]:
 
 
 @cache
-def _declared_options(group: Any) -> tuple[Option, ...]:
+def _declared_options(group: type) -> tuple[Option, ...]:
     hints = get_type_hints(group, include_extras=True)
     found = []
     for one in fields(group):
@@ -259,11 +270,11 @@ def _convert_text(option: Option, value: object) -> str:
     return value
 
 
-def _convert_integer(option: Option, given: Any) -> int:
+def _convert_integer(option: Option, given: object) -> int:
     opt = option.opt
     value = None
     with suppress(TypeError):
-        value = index(given)
+        value = index(cast("SupportsIndex", given))
     if value is not None and not _is_out_of_bounds(opt, value):
         return value
     if opt.outside:
@@ -287,12 +298,12 @@ def _is_out_of_bounds(opt: Opt, value: float) -> bool:
     )
 
 
-def to_float(flag: str, value: Any) -> float:
+def to_float(flag: str, value: object) -> float:
     """Convert a number to float; UsageError for anything else, text included."""
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
-        return float(value)
+        return float(cast("SupportsFloat", value))
     except (TypeError, ValueError, OverflowError):
         raise bad_option(f"{flag} {value!r:.60} is not a number") from None
 

@@ -249,7 +249,7 @@ def _scan_typed(
     return frame
 
 
-def _cast_types(dtype: Any, reading: CellReading) -> tuple[Any, ...]:
+def _cast_types(dtype: nw.dtypes.DType, reading: CellReading) -> tuple[Any, ...]:
     """Return the types a typed column is cast to, in order."""
     casts: tuple[Any, ...] = (nw.Float64,) if dtype.is_decimal() else ()
     number = reading in ("number", *_AS_WRITTEN)

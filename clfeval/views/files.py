@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from clfeval import COMMANDS
 from clfeval.document import Document
@@ -56,6 +56,35 @@ def format_of_file(name: str, said: str = "") -> FileFormat:
     return BY_SUFFIX[max(fits, key=len)]
 
 
+class OutputOptions(Protocol):
+    """The options on output that a request needs."""
+
+    @property
+    def show(self) -> tuple[str, ...]:
+        """Tables and plots by name."""
+        ...
+
+    @property
+    def digits(self) -> int:
+        """Number of decimals on the screen."""
+        ...
+
+    @property
+    def size(self) -> str | None:
+        """Width and height of pictures, as `WIDTHxHEIGHT`."""
+        ...
+
+    @property
+    def caption(self) -> str | None:
+        """The caption of pictures."""
+        ...
+
+    @property
+    def font(self) -> str | None:
+        """The font of pictures."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class OutputRequest:
     """The requested output: a table for CSV, names of additional tables and plots, digits.
@@ -69,7 +98,7 @@ class OutputRequest:
     drawing: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_options(cls, command: str, output: Any) -> OutputRequest:
+    def from_options(cls, command: str, output: OutputOptions) -> OutputRequest:
         """Return the request of options on output: of `show`, the first table is that of CSV."""
         names: tuple[str, ...] = output.show
         tables = {one.name for one in page_of(command).every} if names else {}

@@ -45,9 +45,10 @@ from clfeval.methods.provenance import (
     format_pairs,
     format_thresholds,
 )
+from clfeval.tables.input import Input
 
 
-def ranking_parameters(ranking: Ranking, compare: str | None, said: object) -> dict[str, Any]:
+def ranking_parameters(ranking: Ranking, compare: str | None, said: Input) -> dict[str, Any]:
     """Return the settings of the score; those of reading predictions are in the signature."""
     options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
     found = {
@@ -72,7 +73,7 @@ def ranking_parameters(ranking: Ranking, compare: str | None, said: object) -> d
     return build_parameters(order, found, options, said, without="by cluster")
 
 
-def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -> str:
+def ranking_signature(ranking: Ranking, said: Input, other: MetricValues | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options, given = ranking.options, ranking.given
     resampled = given.replicates is not None
@@ -156,7 +157,7 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
 
 
 def mlcps_result(
-    given: MetricValues, options: MlcpsOptions, said: object, *, other: MetricValues | None
+    given: MetricValues, options: MlcpsOptions, said: Input, *, other: MetricValues | None
 ) -> Document:
     """Rank the models by MLcps, or by desirability if goals are given.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.features.count import CountedFeatures
-from clfeval.counts.features.cuts import ClassCounts, FeatureCounts
+from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
 from clfeval.counts.patterns import from_units, safe_for_products
 from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import LazyRows
@@ -371,7 +371,7 @@ def feature_result(
     )
 
 
-def _refuse_features(features: CountedFeatures, level: float | None, cut: Any) -> None:
+def _refuse_features(features: CountedFeatures, level: float | None, cut: Cut | None) -> None:
     """Raise UsageError for intervals of fractional weights, and for --cut without numbers."""
     if level is not None and features.classes.fractional:
         raise fractional_weights_error()

@@ -42,6 +42,7 @@ from clfeval.methods.tune_jpt.tables import (
     simulated_rows,
     threshold_tables,
 )
+from clfeval.tables.input import Input
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -351,7 +352,7 @@ def sample_from_table(sample: Sample) -> Sample:
     return sample
 
 
-def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
+def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Input) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
     cells, hint = [], "write --counts 67,5,33,95"
     for model, numbers in counts.items():
@@ -385,7 +386,7 @@ def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sam
     return Sample.from_confusions({None: confusions}, files, roles, name="--counts")
 
 
-def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
+def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Input) -> Sample:
     """Return the sample of two rates without counts; UsageError unless both are in 0..1."""
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for name, rate in rates.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from clfeval.errors import DataError
 from clfeval.json_schema import JsonSchema, Violation
@@ -107,10 +107,12 @@ def _description_schema() -> JsonSchema:
     return JsonSchema(DESCRIPTION)
 
 
-def description_problem(description: Any, columns: Sequence[str]) -> str:
+def description_problem(description: object, columns: Sequence[str]) -> str:
     """Return what is wrong with the description of a file with these columns; "" if nothing."""
     violation: Violation | None = _description_schema().violation(description)
-    return str(violation) if violation else _contradiction(description, columns)
+    if violation:
+        return str(violation)
+    return _contradiction(cast("Mapping[str, Any]", description), columns)
 
 
 def _contradiction(description: Mapping[str, Any], columns: Sequence[str]) -> str:

@@ -120,12 +120,12 @@ def _of_frame(table: object) -> Grid:
     return Grid(FRAME, tuple(columns), tuple(cells), range(1, len(frame) + 1))
 
 
-def _cells(series: Any) -> GridCells:
+def _cells(series: nw.Series[Any]) -> GridCells:
     if series.dtype.is_float():
-        return series.cast(nw.Float64).to_numpy()  # type: ignore[no-any-return]
+        return series.cast(nw.Float64).to_numpy()
     if series.dtype.is_integer() and not series.is_null().any():
-        return series.to_numpy()  # type: ignore[no-any-return]
-    return series.to_list()  # type: ignore[no-any-return]
+        return series.to_numpy()
+    return series.to_list()
 
 
 def _drop_null_values(cells: GridCells, null_values: Sequence[str]) -> GridCells:

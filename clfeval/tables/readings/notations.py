@@ -50,19 +50,17 @@ def refuse_decimal_commas(
         sorted(text for n in with_commas for text in profiles[n].texts if "," in text)
     )
     if either and any(_has_whole_numbers(profiles[name]) for name in with_commas):
-        _raise_commas(
-            file, with_commas, profiles, f"'{{}}' {THOUSANDS}", hint="write it without commas"
-        )
+        _raise_commas(file, with_commas, profiles, f"'{{}}' {THOUSANDS}", "write it without commas")
     if either:
         example = profiles[with_commas[0]].example
         words = f"commas are decimal signs: '{example}' is {example.replace(',', '.')}"
         hint = "if they separate thousands, write the numbers without them"
         # weights would be 1000 times larger
         offered = [] if roles.weight in with_commas else [OfferedReading(words, {"decimal": ","})]
-        _raise_commas(file, with_commas, profiles, f"'{{}}' {COMMA}", hint=hint, readings=offered)
+        _raise_commas(file, with_commas, profiles, f"'{{}}' {COMMA}", hint, readings=offered)
     message = "numbers with a decimal comma, such as '{}'"
     hint = "add --decimal ',' to read them"
-    _raise_commas(file, with_commas, profiles, message, hint=hint, fixes={"decimal": ","})
+    _raise_commas(file, with_commas, profiles, message, hint, fixes={"decimal": ","})
 
 
 THOUSANDS = "has commas that separate thousands, as other numbers of the column have none"
@@ -78,11 +76,14 @@ def _raise_commas(
     names: Sequence[str],
     profiles: Mapping[str, ColumnProfile],
     message: str,
-    **options: Any,
+    hint: str,
+    *,
+    fixes: Mapping[str, Any] | None = None,
+    readings: Sequence[OfferedReading] = (),
 ) -> NoReturn:
     """Raise the error of columns with commas, with an example of each."""
     problems = [
         Problem(message.format(profiles[name].example), "decimal-comma", file, None, name)
         for name in names
     ]
-    raise DataError(problems, **options)
+    raise DataError(problems, hint=hint, fixes=fixes or {}, readings=readings)
