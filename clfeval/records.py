@@ -9,7 +9,7 @@ from dataclasses import MISSING, asdict, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from sys import float_info
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 __all__ = [
     "MISSING",
@@ -23,6 +23,12 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+
+class Record(Protocol):
+    """An instance of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: bool) -> Any:
@@ -41,7 +47,7 @@ def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: bool
     return made
 
 
-def _representation(record: DataclassInstance) -> str:
+def _representation(record: Record) -> str:
     shown = (part.name for part in fields(record) if part.repr)
     values = ", ".join(f"{name}={getattr(record, name)!r}" for name in shown)
     return f"{type(record).__qualname__}({values})"
@@ -49,8 +55,6 @@ def _representation(record: DataclassInstance) -> str:
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
-
-    from _typeshed import DataclassInstance
 else:
 
     def dataclass(cls: type | None = None, **options: object) -> Any:
@@ -58,13 +62,13 @@ else:
         return (lambda one: _define(one, **options)) if cls is None else _define(cls, **options)
 
 
-def field_values(record: DataclassInstance) -> dict[str, Any]:
+def field_values(record: Record) -> dict[str, Any]:
     """Return a record by its fields, without the deep copies of `asdict`, which take ten times."""
     return {name: getattr(record, name) for name in _field_names(record.__class__)}
 
 
 @cache
-def _field_names(record: type[DataclassInstance]) -> tuple[str, ...]:
+def _field_names(record: type[Record]) -> tuple[str, ...]:
     return tuple(part.name for part in fields(record))
 
 

@@ -14,6 +14,6 @@ def at_shell(function: Any) -> Any:
 
     def called(table: Any = None, *, on_open: Any = None, **given: Any) -> Any:
         assert given.keys() <= known, f"no options: {given.keys() - known}"
-        return function.asked(table, given, on_open or (lambda _: None), lambda _: "")
+        return function.compute(table, given, on_open or (lambda _: None), lambda _: "")
 
     return called

@@ -139,7 +139,7 @@ def compute_with_gates(
 
     given = add_gate_measures(command, table, given, gates)
     truth = label is not None or reading.is_history(gates.baseline)
-    result: Document = function.asked(table, given, hear, offer, truth=truth)
+    result: Document = function.compute(table, given, hear, offer, truth=truth)
     if not gates.any and gates.baseline is None:
         return result
     if dry:
@@ -263,7 +263,7 @@ def _read_baseline(
     usable = {name: value for name, value in options.items() if name not in RESULT_OPTIONS}
     if positive := result.parameters.get("positive"):
         usable["positive"] = positive
-    document = function.asked([path], usable, hear, lambda _: "")
+    document = function.compute([path], usable, hear, lambda _: "")
     predictions = [opened for opened in opened_tables if isinstance(opened, Predictions)]
     return ReadResult(document, predictions[-1] if predictions else None)
 
@@ -351,7 +351,7 @@ def _joined_report(
     if len(common_models) == 1:
         joined_options["reference"] = old_names[common_models[0]]
     try:
-        document: Document = report.asked(  # type: ignore[attr-defined]
+        document: Document = report.compute(  # type: ignore[attr-defined]
             tables, joined_options, lambda _: None, lambda _: ""
         )
     except DataError as error:

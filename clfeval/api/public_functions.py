@@ -357,9 +357,9 @@ ELSEWHERE = {
 def public_function(steps: Steps) -> Callable[..., Document]:
     """Build a public Python function from the options that its command declares.
 
-    The function `asked` takes options by name and raises errors worded for the shell. The function
-    `describe` returns the public one with its signature and its documentation, which ends with a
-    line for each keyword. The command line needs neither, and a start would wait for them.
+    The function `compute` takes options by name and raises errors worded for the shell. The
+    function `describe` returns the public one with its signature and its documentation, which ends
+    with a line for each keyword. The command line needs neither, and a start would wait for them.
     """
 
     @wraps(steps)
@@ -403,12 +403,12 @@ def public_function(steps: Steps) -> Callable[..., Document]:
         public.__signature__ = signature_of(command)
         return public
 
-    def asked(*given: Any, **more: Any) -> Document:
+    def compute(*given: Any, **more: Any) -> Document:
         return compute_or_ask(command_of(steps.__name__), steps, *given, **more)
 
     public = cast(Any, called)
     del public.__wrapped__  # its signature is not that of the public function
-    public.asked, public.describe = asked, describe
+    public.compute, public.describe = compute, describe
     return called
 
 

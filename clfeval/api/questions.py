@@ -151,7 +151,7 @@ class PublicFunction(Protocol):
 
     __name__: str
 
-    def asked(
+    def compute(
         self,
         table: object,
         options: Mapping[str, Any],

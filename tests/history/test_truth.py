@@ -25,7 +25,7 @@ TABLE = pl.DataFrame(
 def digest(table: Any, command: Callable[..., Result] = clfeval.report, **given: Any) -> str:
     """Return the digest a run would keep."""
     given.setdefault("ignore", ("site",) if "site" in getattr(table, "columns", ()) else ())
-    asked = command.asked  # type: ignore[attr-defined]
+    asked = command.compute  # type: ignore[attr-defined]
     found = asked(table, given, lambda _: None, lambda _: "", truth=True).truth
     assert isinstance(found, str)
     return found

@@ -39,7 +39,7 @@ def write(path: Path) -> None:
     path.unlink(missing_ok=True)
     for week in range(1, WEEKS + 1):
         predictions = table(1 if week < ROWS_CHANGE else 2, broken=week >= MODEL_CHANGES)
-        asked = report.asked  # type: ignore[attr-defined]
+        asked = report.compute  # type: ignore[attr-defined]
         found = asked(predictions, {"id": "id"}, lambda _: None, lambda _: "", truth=True)
         label = f"2026-W{week:02}"
         marks = [AcceptedLabel(found.command, label)] if week == ACCEPTED else []

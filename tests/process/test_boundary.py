@@ -27,7 +27,7 @@ def broken(error: Exception) -> Callable[..., None]:
 
 
 def test_lack_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clfeval.api.commands.mars.asked", broken(MemoryError()))
+    monkeypatch.setattr("clfeval.api.commands.mars.compute", broken(MemoryError()))
     done = clfeval("mars", "t.csv")
     assert (done.code, done.out, problem_places(done.err)) == (2, "", ["[memory]"])
     check_text(done.err)
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_read_is_not_the_output() -> None:
 def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clfeval.api.commands.mars.asked", broken(error))
+    monkeypatch.setattr("clfeval.api.commands.mars.compute", broken(error))
     done = clfeval("mars", "t.csv", "-f", "csv")
     assert (done.code, done.out) == (70, "")
     assert "Traceback (most recent call last):" in done.err

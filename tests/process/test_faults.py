@@ -105,7 +105,7 @@ def test_our_own_usage_errors_have_their_codes(words: list[str], code: str) -> N
 
 
 def test_a_bug_is_an_object_with_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clfeval.api.commands.mars.asked", broken(RuntimeError("out of order")))
+    monkeypatch.setattr("clfeval.api.commands.mars.compute", broken(RuntimeError("out of order")))
     done = clfeval("mars", "t.csv", "-f", "json")
     assert (done.code, done.out) == (70, "")
     (bug,) = objects(done.err)

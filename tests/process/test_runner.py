@@ -55,7 +55,7 @@ def test_a_bug_is_told_as_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatc
         warnings.warn("nobody counted", RuntimeWarning, stacklevel=1)
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr("clfeval.api.commands.mars.asked", broken)
+    monkeypatch.setattr("clfeval.api.commands.mars.compute", broken)
     done = clfeval("mars", "t.csv")
     assert (done.code, done.out) == (70, "")
     assert "RuntimeWarning: nobody counted\n" in done.err
