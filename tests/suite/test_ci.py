@@ -135,7 +135,7 @@ def test_a_bug_in_a_run_is_said_to_be_one(batch: str, monkeypatch: pytest.Monkey
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(mars, "asked", broken)
+    monkeypatch.setattr(mars, "compute", broken)
     done = clfeval("batch", batch, "-q", "--only", "fine", "--annotate", "github")
     assert done.code == 70
     assert "fine: RuntimeError: out of order" in done.err

@@ -81,7 +81,7 @@ def test_a_bug_in_one_run_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise Panic("broke off")
 
-    monkeypatch.setattr(mars, "asked", broken)
+    monkeypatch.setattr(mars, "compute", broken)
     done = outcomes(tmp_path, MIXED)
     assert codes(done)["fine"] == (FAILED, 70)
     assert codes(done)["last"] == (COMPUTED, 0)
