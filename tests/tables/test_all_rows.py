@@ -11,6 +11,7 @@ import pytest
 
 from clfeval.api.commands import report
 from clfeval.errors import DataError
+from clfeval.tables import recognition
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_files
@@ -53,6 +54,38 @@ def test_more_rows_than_the_first_ones_are_offered_alike(name: str) -> None:
     assert offered == readings_of(SHORT, NOTATIONS[name])
     assert {*offered[0]["model"]} == {"rf", "gb", "visits"}
     assert offered[1] == {"truth": "sick", "ignore": ("visits",)}
+
+
+def test_all_rows_are_profiled_once_while_readings_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passes = []
+
+    def profile(*arguments: Any, **options: Any) -> dict[str, ColumnProfile]:
+        passes.append(arguments)
+        return profile_all_rows(*arguments, **options)
+
+    monkeypatch.setattr(recognition, "profile_all_rows", profile)
+    assert len(readings_of(LONG, NOTATIONS["points"])) > 1
+    assert len(passes) == 1
+
+
+def test_profiles_are_not_those_of_other_rows_or_options() -> None:
+    rows = range(2 * LONG)
+    lines = [f"{row % 2},{row % 7}" for row in rows]
+    write("t.csv", "\n".join(["truth,a", *lines]) + "\n")
+    with recognition.remembering_profiles():
+        every = profiles_by(Input())
+        assert profiles_by(Input()) == every
+        assert every["a"].counts["6"] == sum(row % 7 == 6 for row in rows)
+        some = profiles_by(Input(where="truth=1"))
+        assert some["a"].counts["6"] == sum(row % 14 == 13 for row in rows)
+        assert "6" not in profiles_by(Input(null_value=("6",)))["a"].texts
+
+
+def profiles_by(roles: Input) -> dict[str, ColumnProfile]:
+    with open_files(["t.csv"], roles) as files:
+        return recognition.profiles_of_file(files[0], roles)
 
 
 def profiles_of(*paths: str, **options: Any) -> dict[str, ColumnProfile]:

@@ -331,7 +331,10 @@ def _line_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
 
 
 def _fit_line(name: str, groups: _ScoreGroups) -> tuple[float, float]:
-    """Return intercept and slope from points of the same moments; the slope in the large is 1."""
+    """Return intercept and slope from points of the same moments.
+
+    Of calibration-in-the-large the slope is 1.
+    """
     points = groups.counts.probabilities
     parts = (points.scores, points.positives, points.negatives)
     if name == IN_THE_LARGE:
