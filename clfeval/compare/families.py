@@ -328,6 +328,21 @@ def normal_draws(root: Floats, draws: int, rng: np.random.Generator) -> Floats:
     return np.asarray(rng.standard_normal((draws, len(root))) @ root.T)
 
 
+def best_set_rows(best_set: BestSet, measure: str) -> Iterator[Row]:
+    """Yield whether each of several models is tied with the best, and the limits of its rank."""
+    if len(best_set.models) < 2:
+        return
+    for position, model in enumerate(best_set.models):
+        yield {
+            "measure": measure,
+            "model": model,
+            "tied": best_set.tied[position].item(),
+            "p_first": best_set.first[position].item(),
+            "rank_low": best_set.low_rank[position].item(),
+            "rank_high": best_set.high_rank[position].item(),
+        }
+
+
 def reference_rows(
     family: PairFamily,
     values: Sequence[Estimate],

@@ -98,15 +98,19 @@ def slice_comparison_rows(
     )
 
 
-def tied_with_best(patterns: PatternCounts, level: float) -> families.BestSet | None:
-    """Return the models tied with the one of largest delta, adjusted for all pairs of models."""
-    one = _paired_estimates(patterns, "delta")
-    if one is None:
-        return None
-    family = families.adjusted_family(
-        one, families.family_pairs(None, one.models), level=level, seed=SEED
-    )
-    return families.best_set(family, one, seed=SEED)
+def best_model_rows(patterns: PatternCounts, measure: str, level: float) -> Iterator[Row]:
+    """Yield which models are tied with the best by a measure of labels, adjusted for all pairs.
+
+    None where the errors of the measure are unknown.
+    """
+    estimates = _paired_estimates(patterns, measure)
+    if estimates is None:
+        return
+    pairs = families.family_pairs(None, estimates.models)
+    family = families.adjusted_family(estimates, pairs, level=level, seed=SEED)
+    best_set = families.best_set(family, estimates, seed=SEED)
+    if best_set is not None:
+        yield from families.best_set_rows(best_set, measure)
 
 
 def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates | None:

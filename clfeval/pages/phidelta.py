@@ -14,6 +14,9 @@ from clfeval.measures.odds import BOUNDARIES, CHANCE, LEAN, ORACLE
 from clfeval.pages.chart import Point, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols
 from clfeval.pages.table_parts import (
+    BEST_MEANINGS,
+    BEST_TABLE,
+    BEST_VIEW,
     CELLS,
     MAX_ROWS,
     MEASURED,
@@ -160,6 +163,7 @@ TABLES = (
         ),
         f"{CLASSIFIERS}?",
     ),
+    replace(BEST_TABLE, when=f"{CLASSIFIERS}?"),
     replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
     Table("selected", FEATURE, f"{FEATURES}?"),
@@ -368,6 +372,7 @@ def _detail_tables(result: Document, key_columns: str) -> Iterator[TableView]:
             f"{key_columns} best_delta best_phi break_even_delta break_even_threshold points",
             name="break-even",
         ),
+        BEST_VIEW,
         *RUN_TABLES,
     )
     yield from _measure_group_tables(result, key_columns)
@@ -508,6 +513,8 @@ _IN_FEATURES = {
 GLOSSARY: Mapping[str, str] = {
     **SHARED,
     **MEASURED_MEANINGS,
+    **BEST_MEANINGS,
+    "tied": "not significantly different from the best, adjusted for all pairs of models",
     **{
         f"{table}.{name}": words
         for table in ("features", "selected")

@@ -272,6 +272,26 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     )
 
 
+BEST_TABLE = Table(
+    "best",
+    (
+        *cols("text", "measure"),
+        MODEL,
+        *cols("flag", "tied"),
+        Column("p_first", "part", "P(first)"),
+        *cols("rank", "rank_low rank_high"),
+    ),
+)
+BEST_VIEW = TableView(
+    "best",
+    "Models tied with the best, with confidence intervals of ranks",
+    "measure model tied p_first rank_low rank_high",
+)
+BEST_MEANINGS: Mapping[str, str] = {
+    "p_first": "estimated probability that it is best in a new table like this one",
+    "rank_low": "lower confidence limit of its rank (1 is best)",
+    "rank_high": "upper confidence limit of its rank",
+}
 MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 MEASURED = Table(
     "measures",

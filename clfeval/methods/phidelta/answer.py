@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
-from clfeval.counts.patterns import PatternCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, whole_table_rows
 from clfeval.formatting import (
     describe_ties,
@@ -18,23 +17,26 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.odds import LEAN
-from clfeval.methods.comparison_answer import reference_answers, tied_with_best
+from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
 from clfeval.records import dataclass
 
-MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
+MOST = 5  # sentences
 EQUAL = 1e-12  # tolerance of equal values
 MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
 
 
 def classifier_answer(
     tables: Mapping[str, Rows],
-    patterns: PatternCounts | None,
     level: float | None,
+    untested: str,
     reference: str | None = None,
     margin: float | None = None,
 ) -> tuple[Answer, ...]:
-    """Return sentences on the model of highest delta, those not different, and biased ones."""
+    """Return sentences on the model of highest delta, those not different, and biased ones.
+
+    untested: why there is no table of the models tied with the best; empty if there is one.
+    """
     models = whole_table_rows(tables["models"])
     ranked = _sort_rows(models, "delta")
     if not ranked:
@@ -50,7 +52,7 @@ def classifier_answer(
         said += reference_answers(compared, "delta", reference, margin, level)
     elif len(leaders) < len(ranked):
         others = [str(row["model"]) for row in ranked[len(leaders) :]]
-        said.append(_ties_answer(leaders, others, patterns, level))
+        said.append(_ties_answer(leaders, others, tables.get("best", ()), untested))
     said += [
         *_on_curves(whole_table_rows(tables.get("curves", ())), level),
         *_ppv_answer(first, tables.get("populations", ()), level),
@@ -83,22 +85,13 @@ def _best_model_answer(
 
 
 def _ties_answer(
-    leaders: Sequence[str],
-    others: Sequence[str],
-    patterns: PatternCounts | None,
-    level: float | None,
+    leaders: Sequence[str], others: Sequence[str], best_rows: Sequence[Row], untested: str
 ) -> Answer:
-    """Return the sentence on models tied with the best, adjusted for all pairs of models."""
-    found, why = None, "the errors of δ are unknown"
-    if level is None or patterns is None:
-        why = "no intervals are computed" if level is None else "the models' rows may differ"
-    elif len(patterns.models) > MOST_COMPARED:
-        why = f"more than {MOST_COMPARED} models are too many for all pairs"
-    else:
-        found = tied_with_best(patterns, level)
-    if found is None:
-        return Answer("untested", f"No significance test: {why}.")
-    tied = tuple(name for name in others if found.ties.get(name, True))
+    """Return the sentence on models tied with the best; best_rows: the table of them."""
+    if not best_rows:
+        return Answer("untested", f"No significance test: {untested}.")
+    is_tied = {row["model"]: row["tied"] for row in best_rows}
+    tied = tuple(name for name in others if is_tied.get(name, True))
     text = describe_ties(tied, [name for name in others if name not in tied])
     code = "not-significantly-different" if tied else "significantly-worse"
     return Answer(code, text, tied or tuple(leaders[:1]))

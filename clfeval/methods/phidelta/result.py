@@ -13,7 +13,12 @@ from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.record import BALANCED
 from clfeval.methods import provenance
-from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
+from clfeval.methods.comparison_answer import (
+    SEED,
+    best_model_rows,
+    comparison_rows,
+    slice_comparison_rows,
+)
 from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.run_means import (
@@ -40,6 +45,7 @@ from clfeval.methods.phidelta.tables import (
 from clfeval.records import dataclass
 
 # interval method of each kind of measure
+MOST_COMPARED = 300  # models of which all pairs are compared
 INTERVAL_METHODS = {
     "shares of rows, delta_b": "Clopper-Pearson",
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson intervals",
@@ -181,9 +187,29 @@ def _answer_for_models(
     """Return the sentences on models, and notes on runs, whose tables are added to `tables`."""
     if sample.runs:
         return _add_runs(tables, sample, options, level)
-    patterns = sample.patterns.get(None)
+    untested = _add_best_models(tables, sample, options, level)
     margin = options.margin.get("delta")
-    return classifier_answer(tables, patterns, level, options.reference, margin), ()
+    return classifier_answer(tables, level, untested, options.reference, margin), ()
+
+
+def _add_best_models(
+    tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
+) -> str:
+    """Add the table of models tied with the best by δ; return why there is none, else nothing."""
+    if options.reference is not None or len(sample.slices[None].models) == 1:
+        return ""
+    patterns = sample.patterns.get(None)
+    if level is None:
+        return "no intervals are computed"
+    if patterns is None:
+        return "the models' rows may differ"
+    if len(patterns.models) > MOST_COMPARED:
+        return f"more than {MOST_COMPARED} models are too many for all pairs"
+    rows = [*best_model_rows(patterns, "delta", level)]
+    if not rows:
+        return "the errors of δ are unknown"
+    tables["best"] = rows
+    return ""
 
 
 def _statistics_digest(sample: Sample, reference: str | None, curves: str | None) -> str:

@@ -154,7 +154,8 @@ def compare_models(
         best_set = families.best_set(family if settings.ranks else None, paired, seed=settings.seed)
         if best_set is not None:
             best_sets[paired.metric] = best_set
-            tables["best"] += _best_rows(paired, best_set) if settings.ranks else ()
+            if settings.ranks:
+                tables["best"] += families.best_set_rows(best_set, paired.metric)
             tables["winner"] += _winner_rows(paired, best_set, observed)
         if family is not None and settings.reference is not None and sample_size is not None:
             value_of_model = zip(paired.models, paired.values.tolist(), strict=True)
@@ -268,21 +269,6 @@ def subtract_bias(value: Estimate, bias: float) -> Estimate:
         None if end is None else end - bias for end in (value.value, value.low, value.high)
     )
     return Estimate(less, low, high, value.reason)
-
-
-def _best_rows(one: PairedEstimates, found: families.BestSet) -> Iterator[Row]:
-    """Yield whether each of several models is tied with the best, and the limits of its rank."""
-    if len(one.models) < 2:
-        return
-    for i, model in enumerate(one.models):
-        yield {
-            "measure": one.metric,
-            "model": model,
-            "tied": found.tied[i].item(),
-            "p_first": found.first[i].item(),
-            "rank_low": found.low_rank[i].item(),
-            "rank_high": found.high_rank[i].item(),
-        }
 
 
 def _winner_rows(one: PairedEstimates, found: families.BestSet, values: Observed) -> Iterator[Row]:

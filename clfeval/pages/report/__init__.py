@@ -14,6 +14,7 @@ from clfeval.pages.report.sections import page_tables
 from clfeval.pages.report.threshold_tables import RULES
 from clfeval.pages.schema import SHARED, Column, Page, Table, cols
 from clfeval.pages.table_parts import (
+    BEST_TABLE,
     CELLS,
     MEASURED,
     MEASURED_MEANINGS,
@@ -194,16 +195,7 @@ TABLES = (
         "abstain?",
     ),
     PREVALENCE_TABLE,
-    Table(
-        "best",
-        (
-            *METRIC,
-            MODEL,
-            *cols("flag", "tied"),
-            Column("p_first", "part", "P(first)"),
-            *cols("rank", "rank_low rank_high"),
-        ),
-    ),
+    BEST_TABLE,
     Table(
         "winner",
         (

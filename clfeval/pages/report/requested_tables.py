@@ -15,7 +15,14 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
-from clfeval.pages.table_parts import column_heading, existing_tables, format_exact, format_interval
+from clfeval.pages.table_parts import (
+    BEST_MEANINGS,
+    BEST_VIEW,
+    column_heading,
+    existing_tables,
+    format_exact,
+    format_interval,
+)
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -308,11 +315,7 @@ def best_model_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of the models tied with the best by each measure, and corrected best values."""
     yield from existing_tables(
         result,
-        TableView(
-            "best",
-            "Models tied with the best, with confidence intervals of ranks",
-            "measure model tied p_first rank_low rank_high",
-        ),
+        BEST_VIEW,
         TableView(
             "winner",
             "Value of the best model, corrected for selection bias",
@@ -334,9 +337,7 @@ RATE_MEANINGS = {
 }
 MEANINGS: Mapping[str, str] = {
     "reference": "the model compared with",
-    "p_first": "estimated probability that it is best in a new table like this one",
-    "rank_low": "lower confidence limit of its rank (1 is best)",
-    "rank_high": "upper confidence limit of its rank",
+    **BEST_MEANINGS,
     "optimism": "selection bias: the mean excess of the best value over its true value",
     "corrected": "value expected on new data: corrected for optimism by the bootstrap",
     "newly_right": "rows that only the model predicts correctly, not the reference",
