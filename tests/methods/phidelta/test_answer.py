@@ -11,9 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.counts.patterns import PatternCounts
 from clfeval.document import Answer, Estimate, as_estimate
-from clfeval.methods.comparison_answer import best_model_rows
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
 from tests.texts import check_text, numbers_in
 
@@ -223,7 +221,6 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
     draw = np.random.default_rng(6)
     votes, truth = draw.random((50, 20_000)) < 0.5, np.arange(50) < 25
     names = tuple(f"m{i}" for i in range(20_000))
-    patterns = PatternCounts.from_votes(names, truth, votes, np.ones(50, np.int64))
     delta = votes[truth].mean(axis=0) - votes[~truth].mean(axis=0)
     rows = [
         {
@@ -236,10 +233,19 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
         }
         for name, d in zip(names, delta.tolist(), strict=True)
     ]
-    best = [*best_model_rows(patterns, "delta", 0.95)]
-    answer = classifier_answer({"models": rows, "best": best}, 0.95, "the errors of δ are unknown")
+    answer = classifier_answer({"models": rows}, 0.95, "more than 300 models are too many for all pairs")
     assert isinstance(answer[0], Answer)
-    largest = max(delta.tolist())
-    assert answer[0].value == largest
-    assert set(answer[0].models) == {n for n, d in zip(names, delta, strict=True) if d == largest}
+    best = max(delta.tolist())
+    assert answer[0].value == best
+    assert set(answer[0].models) == {n for n, d in zip(names, delta, strict=True) if d == best}
     check_text(answer[1].text)
+
+
+def test_the_table_of_tied_models_is_what_the_sentence_says() -> None:
+    result = phidelta(table(a=(90, 20), b=(60, 40), c=(88, 20)))
+    tied = {row["model"]: row["tied"] for row in result.tables["best"]}
+    sentences = said(result)
+    assert tied == {"a": True, "b": False, "c": True}
+    assert sentences["not-significantly-different"].models == ("c",)
+    # a reference has its own table
+    assert "best" not in phidelta(table(a=(90, 20), b=(60, 40)), reference="a").tables
