@@ -40,7 +40,7 @@ REACH = (
     *ALONE,
 )
 CORRECTED = (
-    Column("corrected", "bare", best="max"),
+    Column("corrected", "estimate", best="max"),
     Column("corrected_yield", "bare", "corrected yield", best="max"),
 )
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
@@ -75,6 +75,36 @@ TABLES = (
     Table("best", (parts.SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
     Table("max_effort", (parts.SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
     Table("slices", (*cols("text", "slice"), *ROWS)),
+    Table(
+        "lead_tests",
+        (
+            Column("kind", "text", among=("model", "pair")),
+            *cols("text+", "models reference"),
+            Column("first_alone", "weight", "unique to first"),
+            Column("second_alone", "weight", "unique to second"),
+            *cols("p", "p p_adjusted"),
+        ),
+    ),
+    Table(
+        "best_pair",
+        (
+            *cols("text+", "models reference"),
+            Column("covered", "weight", "detected"),
+            Column("effort", "weight", "flagged"),
+            Column("first_alone", "weight", "unique to first"),
+            Column("second_alone", "weight", "unique to second"),
+            Column("gain", "estimate", "corrected gain"),
+        ),
+    ),
+    Table(
+        "equal_effort",
+        (
+            parts.MODEL,
+            *cols("number", "threshold"),
+            Column("covered", "weight", "detected"),
+            Column("effort", "weight", "flagged"),
+        ),
+    ),
     Table(
         "sweep",
         (
@@ -141,6 +171,30 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     note = parts.majority_class_note(shares)
     yield part(f"Confusion counts and rates{aside}", rates, name="rates", note=note)
     yield from _pair_tables(result, found, digits)
+    yield from _lead_tables(result)
+
+
+def _lead_tables(result: Document) -> Iterator[TableView]:
+    """Yield the tests of the best model and pair, and single models of equal effort."""
+    yield from parts.existing_tables(
+        result,
+        TableView(
+            "lead_tests",
+            "Tests of the other models with the best one, and of pairs with the best pair",
+            "models reference first_alone second_alone p p_adjusted",
+            most=MAX_ROWS,
+        ),
+        TableView(
+            "best_pair",
+            "The best pair compared with the best model",
+            "models reference covered effort gain",
+        ),
+        TableView(
+            "equal_effort",
+            "Single models that flag as many rows as the best pair",
+            "model threshold covered effort",
+        ),
+    )
 
 
 def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
@@ -404,6 +458,17 @@ GLOSSARY: Mapping[str, str] = {
     "first_alone": "rows of the target class that only the first model of the pair detects",
     "second_alone": "rows of the target class that only the second model of the pair detects",
     "p_value": "exact sign test that first_alone and second_alone are equally likely",
+    "lead_tests.kind": "model: a model and the best one; pair: a pair and the best pair",
+    "reference": "the models compared with",
+    "lead_tests.first_alone": "rows of the target class that the models detect, not the reference",
+    "lead_tests.second_alone": "rows of the target class that only the reference detects",
+    "lead_tests.p": "exact sign test that both are equally likely",
+    "lead_tests.p_adjusted": "p adjusted by Holm's rule for the tests of its kind",
+    "best_pair.first_alone": "rows of the target class that the pair detects, not the model",
+    "best_pair.second_alone": "rows of the target class that the model detects, not the pair",
+    "best_pair.gain": "additional detections on new data, corrected for choosing pair and model",
+    "equal_effort.threshold": "threshold at which the model flags at most as many rows as the best "
+    "pair",
     "found": "rows of the target class that any model detects",
     "detected": "rows of the target class that are detected",
     "missed_by_all": "rows of the target class that no model detects",

@@ -3,79 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import compress
 
 import numpy as np
 
 from clfeval import formatting
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
-from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value, whole_table_rows
 from clfeval.inference.influence_and_clusters import count_divisor
-from clfeval.inference.proportions import holm
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars import best_subsets
-from clfeval.methods.mars.options import MarsOptions
-from clfeval.methods.mars.tables import sign_test_p
+from clfeval.methods.mars.lead import MODEL, PAIR, ModelRanking
+from clfeval.methods.mars.options import MEASURE, MarsOptions
 from clfeval.methods.measurement.label_measures import share_design
 
-MEASURE = {"positive": "recall", "negative": "specificity"}
 TITLE = {"positive": "sensitivity", "negative": "specificity"}
 EXACT = 10  # models up to which all sets are searched for the smallest that detects all
 
 
 def mars_answer(
-    counts: TargetCounts, tables: Mapping[str, Rows], options: MarsOptions
+    ranking: ModelRanking, tables: Mapping[str, Rows], options: MarsOptions
 ) -> tuple[Answer, ...]:
     """Return sentences on the model and pair that detect most, and on redundant models.
 
-    The best model detects most; ties: fewest rows flagged, then order. Others are compared with it
-    by the exact sign test, adjusted by Holm's rule. A model that flags every row is left out where
-    others do not.
+    Tests, the corrected gain and thresholds of equal effort are those of `tables`. A model that
+    flags every row is left out where others do not.
     """
-    rows, target = counts.hit_n.sum().item(), options.target
+    counts, target = ranking.counts, options.target
+    rows = counts.hit_n.sum().item()
     if not rows:
         text = f"{TITLE[target].capitalize()} is undefined: no row is {target}."
         return (Answer("no-target", text),)
     if not counts.hits[counts.hit_n > 0].any():
         text = f"No model detects any of the {_format_count(rows, counts)} {target}s."
-        return (Answer("detects-none", text),)
-    called = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
-    every: Bools = np.asarray(called.all(axis=0))
-    if counts.alarm_n.any() and every.any() and not every.all():
-        spared, names = (tuple(compress(counts.models, which)) for which in (every, ~every))
-        others = replace(
-            counts, models=names, hits=counts.hits[:, ~every], alarms=counts.alarms[:, ~every]
-        )
-        one = len(spared) == 1
-        text = (
-            f"{formatting.join_names(spared)} {_flagging_phrase('every row', target, one=one)} and "
-        )
-        text += f"{'is' if one else 'are'} left out of this summary."
-        return (*mars_answer(others, tables, options), Answer("flags-everything", text, spared))
-    covered = counts.hit_n @ counts.hits
-    effort = covered + counts.alarm_n @ counts.alarms
-    order = np.lexsort((effort, -covered)).tolist()
-    said = [_best_model_answer(counts, options, order, covered, effort)]
-    if "comparisons" in tables:
-        lead, rows_of_all, to = MEASURE[target], tables["comparisons"], str(options.reference)
-        said += reference_answers(rows_of_all, lead, to, options.margin.get(lead), options.level)
-    elif options.confidence is not None and len(order) > 1:
-        said.append(_ties_answer(counts, options, order, covered))
+        return (Answer("detects-none", text), *_constant_models_answer(ranking, target))
+    answers = [_best_model_answer(ranking, options)]
+    answers += _comparison_answers(ranking, tables, options)
     if options.max_effort is not None:
-        said += _within_effort_answer(counts, whole_table_rows(tables["max_effort"]), options)
-    elif len(order) > 2:
-        members = {*counts.models}
-        pairs, best = (
-            [row for row in whole_table_rows(tables.get(name, ())) if members >= {*_models(row)}]
-            for name in ("pairs", "best")
-        )
-        said.append(_best_pair_answer(counts, options, order[0], pairs, best))
-    if len(order) > 1:
-        said.append(_redundancy_answer(counts, covered, target))
-    return tuple(said)
+        answers += _within_effort_answer(counts, whole_table_rows(tables["max_effort"]), options)
+    elif len(ranking.order) > 2:
+        answers += _pair_answers(ranking, tables, options)
+    if len(ranking.order) > 1:
+        answers.append(_redundancy_answer(counts, ranking.covered, target))
+    return (*answers, *_constant_models_answer(ranking, target))
+
+
+def _constant_models_answer(ranking: ModelRanking, target: str) -> Iterator[Answer]:
+    """Yield the sentence on models that flag every row, if any do."""
+    constant = ranking.constant
+    if constant:
+        is_single = len(constant) == 1
+        flagging = _flagging_phrase("every row", target, one=is_single)
+        text = f"{formatting.join_names(constant)} {flagging} and "
+        text += f"{'is' if is_single else 'are'} left out of this summary."
+        yield Answer("flags-everything", text, constant)
+
+
+def _comparison_answers(
+    ranking: ModelRanking, tables: Mapping[str, Rows], options: MarsOptions
+) -> Iterator[Answer]:
+    """Yield sentences on differences from the reference, or from the best model."""
+    if "comparisons" in tables:
+        measure, reference = MEASURE[options.target], str(options.reference)
+        margin = options.margin.get(measure)
+        rows = tables["comparisons"]
+        yield from reference_answers(rows, measure, reference, margin, options.level)
+        return
+    tests = [row for row in tables.get("lead_tests", ()) if row["kind"] == MODEL]
+    if tests:
+        yield _ties_answer(ranking, tests, options.level)
 
 
 def _within_effort_answer(
@@ -150,79 +147,133 @@ def _flagging_phrase(rows: str, target: str, *, one: bool) -> str:
 
 def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
     """Return the phrase on the share detected, corrected for selection."""
-    found = cell_value(row["corrected"])
-    if found is None:
+    corrected = cell_value(row["corrected"])
+    if corrected is None:
         return "lower on new data"
-    return f"{formatting.format_number(found / counts.hit_n.sum().item())} corrected for selection"
+    targets = from_units(counts.hit_n.sum(), counts.unit).item()
+    return f"{formatting.format_number(corrected / targets)} corrected for selection"
 
 
-def _best_model_answer(
-    counts: TargetCounts,
-    options: MarsOptions,
-    order: Sequence[int],
-    covered: Counts,
-    effort: Counts,
-) -> Answer:
-    best, models, target = order[0], counts.models, options.target
-    first = [models[j] for j in order if covered[j] == covered[best]]
-    found = from_units(covered[best], counts.unit)
-    shares = [_detected_share(counts, found, [name], options) for name in first]
-    share, size = shares[0], f"{found:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
-    rate = _format_rate(share if {*shares} == {share} else Estimate(share.value), options)
-    many = "equally many" if len(first) == len(models) else "the most"
-    text = f"{formatting.join_names(first)} detect {many} {target}s: {size} ({rate})."
-    if len(first) == 1:
+def _best_model_answer(ranking: ModelRanking, options: MarsOptions) -> Answer:
+    """Return the sentence on the model that detects most, or several of equal detections."""
+    counts, target = ranking.counts, options.target
+    models, covered, best = counts.models, ranking.covered, ranking.best
+    leaders = [models[place] for place in ranking.order if covered[place] == covered[best]]
+    detected = from_units(covered[best], counts.unit)
+    shares = [_detected_share(counts, detected, [name], options) for name in leaders]
+    share = shares[0]
+    is_equal = {*shares} == {share}
+    size = f"{detected:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
+    rate = _format_rate(share if is_equal else Estimate(share.value), options)
+    subject = formatting.join_names(leaders)
+    many = "equally many" if len(leaders) == len(models) else "the most"
+    text = f"{subject} detect {many} {target}s: {size} ({rate})."
+    if len(leaders) == 1:
         size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
-        flags = _flagging_phrase(f"{_format_count(effort[best], counts)} rows", target, one=True)
-        text = f"{formatting.join_names(first)} detects {size} ({rate}), and {flags}."
+        rows = f"{_format_count(ranking.effort[best], counts)} rows"
+        text = f"{subject} detects {size} ({rate}), and {_flagging_phrase(rows, target, one=True)}."
     return _set_answer("detects-most", text, (models[best],), share, target)
 
 
-def _ties_answer(
-    counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts
-) -> Answer:
-    best, *others = order
-    hits, mine = counts.hits, counts.hits[:, best]
-    chance = holm([sign_test_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
-    equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
-    tied = [counts.models[j] for j in equal if covered[j] < covered[best]]
-    text = formatting.describe_ties(tied, [counts.models[j] for j in others if j not in equal])
-    if not equal:
-        return Answer("significantly-worse", text, (counts.models[best],))
-    names = tuple(counts.models[j] for j in equal)
-    return Answer("not-significantly-different", text or "They do not differ significantly.", names)
+def _ties_answer(ranking: ModelRanking, tests: Sequence[Row], level: float) -> Answer:
+    """Return the sentence on models tied with the best, by their adjusted sign tests."""
+    models, covered, best = ranking.counts.models, ranking.covered, ranking.best
+    names = [model for row in tests for model in _models(row)]
+    tied = tuple(model for row in tests if _is_tied(row, level) for model in _models(row))
+    fewer = [name for name in tied if covered[models.index(name)] < covered[best]]
+    text = formatting.describe_ties(fewer, [name for name in names if name not in tied])
+    if not tied:
+        return Answer("significantly-worse", text, (models[best],))
+    return Answer("not-significantly-different", text or "They do not differ significantly.", tied)
 
 
-def _best_pair_answer(
-    counts: TargetCounts,
-    options: MarsOptions,
-    best: int,
-    pairs: Sequence[Row],
-    judged: Sequence[Row],
-) -> Answer:
-    """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
-    row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
-    names, alone = _models(row), formatting.quote_if_ambiguous(counts.models[best])
-    members = [counts.models.index(name) for name in names]
-    n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
-    gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
-    if gained <= lost:
-        return Answer("no-better-pair", f"No pair detects more than {alone} alone.", names)
-    chance = ""
-    if options.confidence is not None and lost:
-        p = sign_test_p(counts, together & ~mine, mine & ~together)
-        chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
-    found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
+def _is_tied(row: Row, level: float) -> bool:
+    """Return whether the adjusted p-value of a test is not significant."""
+    return float(str(row["p_adjusted"])) > 1 - level
+
+
+def _pair_answers(
+    ranking: ModelRanking, tables: Mapping[str, Rows], options: MarsOptions
+) -> Iterator[Answer]:
+    """Yield sentences on the best pair, pairs tied with it, and single models of equal effort."""
+    (pair,) = tables["best_pair"]
+    if float(str(pair["first_alone"])) <= float(str(pair["second_alone"])):
+        alone = formatting.quote_if_ambiguous(ranking.counts.models[ranking.best])
+        yield Answer("no-better-pair", f"No pair detects more than {alone} alone.", _models(pair))
+        return
+    yield _best_pair_answer(ranking, pair, options)
+    yield _equal_effort_answer(ranking, tables.get("equal_effort", ()), pair, options.target)
+    tests = [row for row in tables.get("lead_tests", ()) if row["kind"] == PAIR]
+    yield from _tied_pairs_answer(tests, options.level)
+
+
+def _best_pair_answer(ranking: ModelRanking, pair: Row, options: MarsOptions) -> Answer:
+    """Return the sentence on the best pair: its detections and its corrected gain."""
+    counts, target = ranking.counts, options.target
+    names = _models(pair)
     both = " + ".join(map(formatting.quote_if_ambiguous, names))
-    text = (
-        f"The best pair on these rows, {both}, detects "
-        f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
-        f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
+    alone = formatting.quote_if_ambiguous(counts.models[ranking.best])
+    covered, effort = (float(str(pair[name])) for name in ("covered", "effort"))
+    flags = _flagging_phrase(f"{effort:,.10g}", target, one=True)
+    corrected = as_estimate(pair["gain"])
+    if corrected.low is not None and corrected.low <= 0:
+        text = f"No pair is significantly better than {alone} alone: {both} detects "
+        text += f"{covered:,.10g} and {flags}, a gain of {_format_gain(corrected, options)}."
+    else:
+        apparent = float(str(pair["first_alone"])) - float(str(pair["second_alone"]))
+        size = (
+            _format_gain(corrected, options)
+            if corrected.value is not None
+            else (f"{apparent:,.10g} on these rows, less on new data")
+        )
+        text = f"The best pair, {both}, detects {covered:,.10g} and {flags}: "
+        text += f"a gain over {alone} of {size}."
+    share = _detected_share(counts, covered, names, options)
+    return _set_answer("best-pair", text, names, share, target)
+
+
+def _format_gain(gain: Estimate, options: MarsOptions) -> str:
+    """Format the corrected gain in rows with its interval."""
+    value = f"{gain.value or 0.0:.1f}"
+    if gain.low is None or gain.high is None:
+        return f"{value}, corrected for selection"
+    interval = f"{options.level * 100:g}% CI {gain.low:.1f} to {gain.high:.1f}"
+    return f"{value} ({interval}), corrected for selection"
+
+
+def _tied_pairs_answer(tests: Sequence[Row], level: float) -> Iterator[Answer]:
+    """Yield the sentence on pairs that are not significantly different from the best pair."""
+    tied = [row for row in tests if _is_tied(row, level)]
+    if not tied:
+        return
+    first = " + ".join(map(formatting.quote_if_ambiguous, _models(tied[0])))
+    further = len(tied) - 1
+    subject = (
+        first if not further else f"{first} and {formatting.format_count(further, 'other pair')}"
     )
-    same = [one for one in judged if one["models"] == row["models"]]
-    text += f" ({TITLE[options.target]} {_corrected_phrase(same[0], counts)})." if same else "."
-    share = _detected_share(counts, found, names, options)
-    return _set_answer("best-pair", text, names, share, options.target)
+    verb = "is" if not further else "are"
+    text = f"{subject} {verb} not significantly different from that pair."
+    yield Answer("tied-pairs", text, _models(tied[0]))
+
+
+def _equal_effort_answer(
+    ranking: ModelRanking, rows: Sequence[Row], pair: Row, target: str
+) -> Answer:
+    """Return the sentence on the single model that detects most at the effort of the pair."""
+    if not rows:
+        name = ranking.counts.models[ranking.best]
+        side = "lower" if target == "positive" else "higher"
+        text = f"A {side} threshold of {formatting.quote_if_ambiguous(name)} may detect as many."
+        return Answer("equal-effort", text, (name,))
+    single = max(rows, key=lambda row: float(str(row["covered"])))
+    name = str(single["model"])
+    detected, flagged = (float(str(single[column])) for column in ("covered", "effort"))
+    threshold = formatting.format_number(float(str(single["threshold"])))
+    also = "also " * (flagged == float(str(pair["effort"])))
+    flags = also + _flagging_phrase(f"{flagged:,.10g}", target, one=True)
+    text = f"{formatting.quote_if_ambiguous(name)} alone, at threshold {threshold}, {flags} and "
+    text += f"detects {detected:,.10g}."
+    return Answer("equal-effort", text, (name,), MEASURE[target])
 
 
 def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> Answer:

@@ -12,6 +12,7 @@ from clfeval.options.syntax import parse_count_or_all, parse_groups
 from clfeval.records import dataclass, field
 
 ANALYSIS = "Analysis"  # panel
+MEASURE = {"positive": "recall", "negative": "specificity"}  # by target
 COMPARED = ("recall", "specificity", "precision")  # measures that compare models
 STATED: dict[str, Any] = {"stated": True, "shell": False}
 

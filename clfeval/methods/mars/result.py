@@ -11,13 +11,21 @@ from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, ResultNote, Rows
+from clfeval.document import Document, ResultNote, Row, Rows
 from clfeval.errors import unknown_model_error
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.mars import best_subsets
-from clfeval.methods.mars.answer import MEASURE, mars_answer
-from clfeval.methods.mars.options import COMPARED, MarsOptions
+from clfeval.methods.mars.answer import mars_answer
+from clfeval.methods.mars.lead import (
+    ModelRanking,
+    best_pair_row,
+    equal_effort_rows,
+    model_test_rows,
+    pair_scores,
+    pair_test_rows,
+)
+from clfeval.methods.mars.options import COMPARED, MEASURE, MarsOptions
 from clfeval.methods.mars.tables import mars_tables, sweep_table
 from clfeval.methods.options import IntervalSettings
 
@@ -58,7 +66,9 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
         tables["comparisons"] = _reference_rows(
             merged.slices, tables["models"], options, options.reference
         )
-    answer = mars_answer(counts, tables, options)
+    ranking = ModelRanking.from_counts(counts)
+    tables |= _lead_tables(merged, ranking, options)
+    answer = mars_answer(ranking, tables, options)
     totals = summarize_detections(predictions.patterns, options)
     totals |= provenance.cluster_summary(predictions.patterns)
     notes += _table_notes(tables, totals, options)
@@ -72,6 +82,26 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
         tables=tables,
         warnings=(*notes, *_counting_notes(predictions, options), *caveats),
     )
+
+
+def _lead_tables(
+    predictions: PredictionCounts, ranking: ModelRanking, options: MarsOptions
+) -> dict[str, Rows]:
+    """Return the tests of the best model and pair, and single models of the pair's effort."""
+    if not ranking.detected or len(ranking.order) < 2:
+        return {}
+    tests: list[Row] = []
+    if options.confidence is not None and options.reference is None:
+        tests += model_test_rows(ranking)
+    tables: dict[str, Rows] = {"lead_tests": tests}
+    if options.max_effort is None and len(ranking.order) > 2:
+        pairs = pair_scores(ranking.counts)
+        if options.confidence is not None:
+            tests += pair_test_rows(ranking, pairs)
+        tables["best_pair"] = [best_pair_row(ranking, pairs, options)]
+        effort = float(pairs.effort[0])
+        tables["equal_effort"] = [*equal_effort_rows(predictions, ranking, effort, options.target)]
+    return {name: rows for name, rows in tables.items() if rows}
 
 
 def _slice_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:

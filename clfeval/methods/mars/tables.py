@@ -20,7 +20,13 @@ from clfeval.inference.resampling import random_stream
 from clfeval.methods.estimates import Estimates, rows_from_columns, share_estimates
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores, target_patterns
-from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.mars.options import MEASURE, MarsOptions
+from clfeval.methods.mars.selection_bias import (
+    CorrectedSet,
+    correct_best_set,
+    correct_set_within_effort,
+    undefined_correction,
+)
 from clfeval.methods.measurement.label_measures import share_design
 from clfeval.records import dataclass
 
@@ -60,9 +66,22 @@ class TargetSlice:
     options: MarsOptions
 
     @property
-    def folds(self) -> np.random.Generator:
-        """The random generator that splits rows into folds."""
-        return random_stream(self.options.seed, f"folds\0{self.label or ''}")
+    def bootstrap(self) -> np.random.Generator:
+        """The random generator of the bootstrap of chosen sets."""
+        return random_stream(self.options.seed, f"chosen sets\0{self.label or ''}")
+
+    def detected_share(self, choice: ChosenSubset) -> Estimate:
+        """Return the share of target rows that a set detects, with its interval."""
+        counts = self.counts
+        divisor = None
+        if counts.clusters is not None and self.options.confidence is not None:
+            patterns = np.concatenate([counts.hits, counts.alarms])
+            detects = best_subsets.overlap_counts(patterns, choice.scores.members) > 0
+            target = target_patterns(counts)[None]
+            design = share_design(counts.clusters, detects & target, target)
+            divisor = count_divisor(*design, level=self.options.level)
+        measure = MEASURE[self.options.target]
+        return self.shares(measure, choice.scores.covered, counts.hit_n.sum().item(), divisor)[0]
 
     def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
         """Return estimates of a measure that is k of n rows."""
@@ -284,8 +303,10 @@ def mars_tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Ro
         for view in views:
             counts = view.counts
             if choice := best_subsets.best_within_effort(counts, most):
-                judged = best_subsets.cross_validate_within_effort(counts, choice, most, view.folds)
-                rows.append(_chosen_subset_row(view, choice, judged))
+                share = view.detected_share(choice)
+                draws = view.bootstrap
+                corrected = correct_set_within_effort(counts, choice, share, most, draws)
+                rows.append(_chosen_subset_row(view, choice, corrected))
     return tables
 
 
@@ -363,22 +384,25 @@ def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
 
 
 def _chosen_subset_row(
-    view: TargetSlice, choice: ChosenSubset, judged: tuple[Estimate, Estimate], **more: float
+    view: TargetSlice, choice: ChosenSubset, corrected: CorrectedSet, **more: float
 ) -> dict[str, Any]:
     (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
     who = {"slice": None, "size": int(choice.scores.sizes[0]), **more, "method": choice.method}
-    return {**who, **row, "corrected": judged[0], "corrected_yield": judged[1]}
+    return {**who, **row, "corrected": corrected.detected, "corrected_yield": corrected.yield_}
 
 
 def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
     before: dict[int, float] = {0: 0}
     choices = best_subsets.best_subsets(view.counts, sizes)
-    judged = best_subsets.cross_validate_best(view.counts, choices, sizes, view.folds)
-    for choice, elsewhere in zip(choices, judged, strict=True):
+    for choice in choices:
+        corrected = undefined_correction("too_many_subsets")
+        if choice.method == best_subsets.ENUMERATED:
+            share = view.detected_share(choice)
+            corrected = correct_best_set(view.counts, choice, share, view.bootstrap)
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
         gain = from_units(covered - before.get(size - 1, 0), view.counts.unit)
         before[size] = max(covered, before.get(size, 0))
-        yield _chosen_subset_row(view, choice, elsewhere, gain=gain)
+        yield _chosen_subset_row(view, choice, corrected, gain=gain)
 
 
 def sweep_table(

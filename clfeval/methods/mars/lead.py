@@ -1,0 +1,286 @@
+"""The lead of the best model and of the best pair: tests, the corrected gain, equal effort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import compress
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.patterns import TargetCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row
+from clfeval.inference.influence_and_clusters import count_divisor
+from clfeval.inference.proportions import holm
+from clfeval.inference.resampling import random_stream, weighted_difference
+from clfeval.methods.mars.best_subsets import (
+    SubsetScores,
+    model_combinations,
+    score_subsets,
+    target_patterns,
+)
+from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.mars.selection_bias import CANDIDATES, CandidateSets, why_uncorrected
+from clfeval.methods.mars.tables import sign_test_p
+from clfeval.methods.measurement.label_measures import share_design
+from clfeval.records import dataclass
+
+MODEL, PAIR = "model", "pair"  # kinds of tests
+MOST_PAIRS = 100  # that are tested: those that detect most
+MOST_ROWS = 200_000  # of a table whose scores are read for thresholds of equal effort
+MOST_SCORED = 10  # models with a threshold of equal effort: those that detect most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRanking:
+    """The models of the summary, from the one that detects most; ties: fewest rows flagged.
+
+    counts: of the models that are ranked; constant: models that flag every row and are left out;
+    order: places of the others; covered, effort (k,): target rows detected and rows flagged, in
+    units.
+    """
+
+    counts: TargetCounts
+    constant: tuple[str, ...]
+    order: tuple[int, ...]
+    covered: Counts
+    effort: Counts
+
+    @classmethod
+    def from_counts(cls, counts: TargetCounts) -> ModelRanking:
+        """Rank the models; one that flags every row is left out where others do not."""
+        flags_every_row = _constant_models(counts)
+        constant = tuple(compress(counts.models, flags_every_row))
+        if constant:
+            ranked = ~flags_every_row
+            counts = replace(
+                counts,
+                models=tuple(compress(counts.models, ranked)),
+                hits=counts.hits[:, ranked],
+                alarms=counts.alarms[:, ranked],
+            )
+        covered = counts.hit_n @ counts.hits
+        effort = covered + counts.alarm_n @ counts.alarms
+        order = np.lexsort((effort, -covered)).tolist()
+        return cls(counts, constant, tuple(order), covered, effort)
+
+    @property
+    def best(self) -> int:
+        """The place of the model that detects most."""
+        return self.order[0]
+
+    @property
+    def detected(self) -> bool:
+        """True if some model detects a row of the target class."""
+        return bool(self.counts.hits[self.counts.hit_n > 0].any())
+
+
+def _constant_models(counts: TargetCounts) -> Bools:
+    """Return which models flag every row, (k,); none where all do, or no negative is there."""
+    flags = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
+    every: Bools = np.asarray(flags.all(axis=0))
+    is_told = bool(counts.alarm_n.any()) and not every.all()
+    return every if is_told else np.zeros(len(every), bool)
+
+
+def pair_scores(counts: TargetCounts) -> SubsetScores:
+    """Return the pairs that detect most, the best one first, at most CANDIDATES."""
+    scores = score_subsets(counts, model_combinations(len(counts.models), 2))
+    return scores.take(scores.order(-scores.covered, scores.effort)[:CANDIDATES])
+
+
+def model_test_rows(ranking: ModelRanking) -> Iterator[Row]:
+    """Yield exact sign tests of the other models with the best one, adjusted by Holm's rule."""
+    counts, best = ranking.counts, ranking.best
+    singles = np.eye(len(counts.models), dtype=bool)
+    others = singles[list(ranking.order[1:])]
+    yield from _sign_test_rows(counts, others, singles[best], MODEL)
+
+
+def pair_test_rows(ranking: ModelRanking, pairs: SubsetScores) -> Iterator[Row]:
+    """Yield exact sign tests of the other pairs with the best one, adjusted by Holm's rule.
+
+    pairs: the best one first.
+    """
+    others = pairs.members[1:MOST_PAIRS]
+    yield from _sign_test_rows(ranking.counts, others, pairs.members[0], PAIR)
+
+
+def best_pair_row(ranking: ModelRanking, pairs: SubsetScores, options: MarsOptions) -> Row:
+    """Return the row of the best pair: compared with the best model, on these rows and new data.
+
+    pairs: the best one first.
+    """
+    counts = ranking.counts
+    best_model = np.eye(len(counts.models), dtype=bool)[ranking.best]
+    best_pair = pairs.members[0]
+    reached = from_units(np.array([pairs.covered[0], pairs.effort[0]]), counts.unit)
+    covered, effort = reached.tolist()
+    return {
+        **_compared_sets(counts, best_pair, best_model),
+        "covered": covered,
+        "effort": effort,
+        **_numbers_of_rows(counts, *_unlike_patterns(counts, best_pair, best_model)),
+        "gain": corrected_gain(ranking, pairs, options),
+    }
+
+
+def _sign_test_rows(
+    counts: TargetCounts, members: Bools, reference: Bools, kind: str
+) -> Iterator[Row]:
+    """Yield sign tests of sets of models (s, k) with one set, adjusted by Holm's rule."""
+    unlike = [_unlike_patterns(counts, subset, reference) for subset in members]
+    p_values = [sign_test_p(counts, gained, lost) for gained, lost in unlike]
+    adjusted = holm(p_values)
+    for subset, patterns, p, p_adjusted in zip(members, unlike, p_values, adjusted, strict=True):
+        yield {
+            "kind": kind,
+            **_compared_sets(counts, subset, reference),
+            **_numbers_of_rows(counts, *patterns),
+            "p": p,
+            "p_adjusted": p_adjusted,
+        }
+
+
+def _unlike_patterns(counts: TargetCounts, subset: Bools, other: Bools) -> tuple[Bools, Bools]:
+    """Return the target patterns that only a set detects, and that only the other detects."""
+    detected = counts.hits[:, subset].any(axis=1)
+    by_other = counts.hits[:, other].any(axis=1)
+    return np.asarray(detected & ~by_other), np.asarray(by_other & ~detected)
+
+
+def _compared_sets(counts: TargetCounts, subset: Bools, reference: Bools) -> Row:
+    return {
+        "models": [*compress(counts.models, subset)],
+        "reference": [*compress(counts.models, reference)],
+    }
+
+
+def _numbers_of_rows(counts: TargetCounts, gained: Bools, lost: Bools) -> Row:
+    rows = np.array([counts.hit_n[patterns].sum() for patterns in (gained, lost)])
+    first_alone, second_alone = from_units(rows, counts.unit).tolist()
+    return {"first_alone": first_alone, "second_alone": second_alone}
+
+
+def corrected_gain(ranking: ModelRanking, pairs: SubsetScores, options: MarsOptions) -> Estimate:
+    """Return the target rows that the best pair detects more than the best model, on new data.
+
+    gain = detections of the pair - those of the model - the difference of their optimism
+
+    As a number of target rows of a table of this size; never corrected upwards, though the best
+    model has the larger optimism in many tables. The interval is that of the difference of two
+    shares of the same rows (square-and-add of Wilson's limits), moved by the correction; a pair
+    that includes the model detects as much at least. Reason if undefined: too few rows or clusters.
+    """
+    counts = ranking.counts
+    reason = why_uncorrected(counts)
+    if reason is not None:
+        return Estimate(None, reason=reason)
+    rng = random_stream(options.seed, "gain of the best pair")
+    singles = score_subsets(counts, np.eye(len(counts.models), dtype=bool))
+    sets = CandidateSets.from_counts(counts, SubsetScores.joined([pairs, singles]), rng)
+    optimism = max(_optimism_of_gain(sets, len(pairs)), 0.0)
+    best_model = np.eye(len(counts.models), dtype=bool)[ranking.best]
+    gain, low, high = _gain_interval(counts, pairs.members[0], best_model, options)
+    detections = from_units(counts.hit_n.sum(), counts.unit).item()
+    least = 0.0 if (pairs.members[0] & best_model).any() else -1.0
+    limits = (None if x is None else max(x - optimism, least) * detections for x in (low, high))
+    return Estimate((gain - optimism) * detections, *limits)
+
+
+def _optimism_of_gain(sets: CandidateSets, pairs: int) -> float:
+    """Return the optimism of the best of the first sets, the pairs, less that of the others."""
+    place = np.arange(len(sets.scores))
+    optimism = []
+    for part in (place < pairs, place >= pairs):
+        group = replace(
+            sets,
+            scores=sets.scores.take(part),
+            detected=sets.detected[part],
+            flagged=sets.flagged[part],
+        )
+        optimism.append(group.detection_optimism(group.winners()))
+    return optimism[0] - optimism[1]
+
+
+def _gain_interval(
+    counts: TargetCounts, pair: Bools, model: Bools, options: MarsOptions
+) -> tuple[float, float | None, float | None]:
+    """Return the difference of the shares of target rows detected, and its limits."""
+    unlike = np.array(_unlike_patterns(counts, pair, model))
+    gained, lost = (unlike @ counts.hit_n).tolist()
+    targets = counts.hit_n.sum().item()
+    if options.confidence is None:
+        return (gained - lost) / targets, None, None
+    divisor = _effective_divisor(counts, unlike, options.level)
+    limits = weighted_difference(
+        1.0, gained / divisor, 1.0, lost / divisor, targets / divisor, level=options.level
+    )
+    difference, low, high = (float(limit) for limit in limits)
+    return difference, low, high
+
+
+def _effective_divisor(counts: TargetCounts, patterns: Bools, level: float) -> float:
+    """Return the divisor of counts of dependent rows: of the share that varies most, or 1."""
+    if counts.clusters is None:
+        return 1.0
+    target = target_patterns(counts)
+    parts = np.zeros((len(patterns), len(target)), bool)
+    parts[:, : patterns.shape[1]] = patterns
+    divisors = count_divisor(*share_design(counts.clusters, parts, target[None]), level=level)
+    known = divisors[np.isfinite(divisors)]
+    return float(known.max()) if known.size else 1.0
+
+
+def equal_effort_rows(
+    predictions: PredictionCounts, ranking: ModelRanking, effort: float, target: str
+) -> Iterator[Row]:
+    """Yield what single models with scores detect at a threshold that flags as many rows as a set.
+
+    effort: rows flagged by the set, in units; each model flags at most as many. Only of tables of
+    at most MOST_ROWS rows, whose scores are known.
+    """
+    if predictions.patterns.rows > MOST_ROWS or not predictions.compares_scores:
+        return
+    unit = ranking.counts.unit
+    scored = {
+        model.name: place
+        for place, model in enumerate(predictions.models)
+        if model.kind != "label" and model.name in ranking.counts.models
+    }
+    names = [ranking.counts.models[place] for place in ranking.order]
+    for name in [name for name in names if name in scored][:MOST_SCORED]:
+        scores = predictions.scores(scored[name])[None]
+        point = _point_of_effort(scores, effort, target)
+        if point is not None:
+            threshold, covered, flagged = point
+            yield {
+                "model": name,
+                "threshold": threshold,
+                "covered": from_units(np.asarray(covered), unit).item(),
+                "effort": from_units(np.asarray(flagged), unit).item(),
+            }
+
+
+def _point_of_effort(
+    scores: ScoreCounts, effort: float, target: str
+) -> tuple[float, float, float] | None:
+    """Return threshold, target rows detected and rows flagged: at most `effort`, in units.
+
+    With negative target a model flags the rows below the threshold, else those from it upwards.
+    """
+    if target == "positive":
+        hits, alarms = scores.positives[::-1], scores.negatives[::-1]
+        thresholds: Floats = scores.scores[::-1]
+    else:
+        hits, alarms = scores.negatives, scores.positives
+        thresholds = np.append(scores.scores[1:], np.inf)
+    covered = np.cumsum(hits)
+    flagged = covered + np.cumsum(alarms)
+    place = int(np.searchsorted(flagged, effort * (1 + 1e-12), side="right")) - 1
+    if place < 0:
+        return None
+    return float(thresholds[place]), float(covered[place]), float(flagged[place])

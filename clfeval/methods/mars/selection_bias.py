@@ -1,0 +1,226 @@
+"""Selection bias of the best set of models: the bootstrap optimism of its detections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, divide
+from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.patterns import TargetCounts, from_units, limit_in_units
+from clfeval.document import Estimate
+from clfeval.inference.resampling import resampled_counts
+from clfeval.methods.mars.best_subsets import (
+    ENUMERATED,
+    EXACT_MODELS,
+    ChosenSubset,
+    SubsetScores,
+    model_combinations,
+    overlap_counts,
+    score_all_subsets,
+    score_subsets,
+    target_patterns,
+)
+from clfeval.records import dataclass
+
+DRAWS = 400  # bootstrap tables
+CANDIDATES = 1024  # sets that may win on a bootstrap table: those that detect most on these rows
+_MOST_SETS = 2**20  # of one size, of which the candidates are taken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateSets:
+    """Sets of models among which the best is chosen: on these rows and on r bootstrap tables.
+
+    scores: of s sets on these rows, in units; detected, flagged (s, r): on the bootstrap tables;
+    targets (r,): their rows of the target class; rows (r,): all their rows.
+    """
+
+    scores: SubsetScores
+    detected: Floats
+    flagged: Floats
+    targets: Floats
+    rows: Floats
+
+    @classmethod
+    def from_counts(
+        cls, counts: TargetCounts, scores: SubsetScores, rng: np.random.Generator
+    ) -> CandidateSets:
+        """Evaluate the sets on bootstrap tables of rows by class, of clusters, or of weights."""
+        patterns = np.concatenate([counts.hits, counts.alarms])
+        flags = np.asarray(overlap_counts(patterns, scores.members) > 0).T.astype(np.float64)
+        target = target_patterns(counts)
+        detected, flagged, targets, rows = [], [], [], []
+        for drawn in _bootstrap_patterns(counts, rng):
+            detected.append(drawn[:, target] @ flags[target])
+            flagged.append(drawn @ flags)
+            targets.append(drawn[:, target].sum(axis=1))
+            rows.append(drawn.sum(axis=1))
+        return cls(
+            scores,
+            np.concatenate(detected).T,
+            np.concatenate(flagged).T,
+            np.concatenate(targets),
+            np.concatenate(rows),
+        )
+
+    def winners(self, most_flagged: float | None = None) -> Bools:
+        """Return which sets win on each bootstrap table, with all ties, (s, r).
+
+        most_flagged: the share of all rows that a set may flag.
+        """
+        detected = self.detected
+        if most_flagged is not None:
+            fits = self.flagged <= most_flagged * self.rows * (1 + 1e-12)
+            detected = np.where(fits, detected, -1.0)
+        most = detected.max(axis=0)
+        return np.asarray((detected == most) & (most >= 0))
+
+    def detection_optimism(self, winners: Bools) -> float:
+        """Return the mean excess of the share that winners detect where they win, ties averaged.
+
+        mean over tables of (share of the winner there - its mean share over all tables)
+        Source: Efron 2011, Journal of the American Statistical Association 106:1602, by draws.
+        """
+        return _mean_excess(divide(self.detected, self.targets), winners)
+
+    def yield_optimism(self, winners: Bools) -> float:
+        """Return the same of the yield, detected / flagged rows."""
+        return _mean_excess(divide(self.detected, self.flagged), winners)
+
+
+def _mean_excess(shares: Floats, winners: Bools) -> float:
+    """Return the mean over tables of the winners' shares less their own means; shares (s, r)."""
+    known = np.isfinite(shares)
+    defined = np.where(known, shares, 0.0)
+    own_means = divide(defined.sum(axis=1), known.sum(axis=1))[:, None]
+    winning = winners & known
+    excess = np.where(winning, defined - own_means, 0.0)
+    table_means = divide(excess.sum(axis=0), winning.sum(axis=0))
+    counted = np.isfinite(table_means)
+    return float(table_means[counted].mean()) if counted.any() else 0.0
+
+
+def _bootstrap_patterns(counts: TargetCounts, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield the counts of the patterns on bootstrap tables, (b, p + q), those of targets first."""
+    patterns = len(counts.hit_n) + len(counts.alarm_n)
+    if counts.clusters is not None:
+        yield from counts.clusters.bootstrap_counts(patterns, resamples=DRAWS, rng=rng)
+        return
+    classes = [_bootstrap_class(n, rng) for n in (counts.hit_n, counts.alarm_n)]
+    yield np.concatenate(classes, axis=1)
+
+
+def _bootstrap_class(n: Counts, rng: np.random.Generator) -> Floats:
+    """Return counts of the patterns of one class with n rows each, resampled, (r, p)."""
+    drawn = np.zeros((DRAWS, len(n)))
+    some = n > 0
+    if some.any():
+        draws = resampled_counts(n[some], resamples=DRAWS, rng=rng)
+        drawn[:, some] = np.concatenate([*draws])
+    return drawn
+
+
+def candidates_of_size(counts: TargetCounts, size: int) -> SubsetScores | None:
+    """Return the sets of a size that detect most, at most CANDIDATES; None if there are too many.
+
+    Of models beyond the candidates none is likely to win on a bootstrap table.
+    """
+    k = len(counts.models)
+    if comb(k, size) > _MOST_SETS:
+        return None
+    return _most_detecting(score_subsets(counts, model_combinations(k, size)))
+
+
+def _most_detecting(scores: SubsetScores) -> SubsetScores:
+    order = scores.order(-scores.covered, scores.effort)
+    return scores.take(order[:CANDIDATES])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorrectedSet:
+    """Detections, in units, and yield expected on new data from a set chosen this way."""
+
+    detected: Estimate
+    yield_: Estimate
+
+
+def undefined_correction(reason: str) -> CorrectedSet:
+    """Return a correction that is undefined for a reason."""
+    return CorrectedSet(Estimate(None, reason=reason), Estimate(None, reason=reason))
+
+
+def correct_best_set(
+    counts: TargetCounts, choice: ChosenSubset, share: Estimate, rng: np.random.Generator
+) -> CorrectedSet:
+    """Return what to expect on new data of the set of its size that detects most.
+
+    share: the share of target rows that the set detects here, with its interval.
+    """
+    reason = why_uncorrected(counts)
+    size = int(choice.scores.sizes[0])
+    candidates = None if reason else candidates_of_size(counts, size)
+    if candidates is None:
+        return undefined_correction(reason or "too_many_subsets")
+    sets = CandidateSets.from_counts(counts, candidates, rng)
+    return _corrected(counts, choice, share, sets, sets.winners())
+
+
+def correct_set_within_effort(
+    counts: TargetCounts,
+    choice: ChosenSubset,
+    share: Estimate,
+    effort: float,
+    rng: np.random.Generator,
+) -> CorrectedSet:
+    """Return what to expect on new data of the set that detects most within a limit of rows.
+
+    On a bootstrap table the limit is the same share of all rows.
+    """
+    reason = why_uncorrected(counts)
+    if choice.method != ENUMERATED or len(counts.models) > EXACT_MODELS:
+        reason = "too_many_subsets"
+    if reason:
+        return undefined_correction(reason)
+    every = score_all_subsets(counts)
+    rows = counts.hit_n.sum() + counts.alarm_n.sum()
+    limit = limit_in_units(effort, counts.unit)
+    # sets that flag far more than the limit cannot fit on a bootstrap table either
+    near = every.members.any(axis=1) & (every.effort <= limit + 6 * np.sqrt(limit + 1))
+    sets = CandidateSets.from_counts(counts, _most_detecting(every.take(near)), rng)
+    return _corrected(counts, choice, share, sets, sets.winners(float(limit / rows)))
+
+
+def why_uncorrected(counts: TargetCounts) -> str | None:
+    """Return why the selection bias is unknown: with fewer than two target rows, or clusters."""
+    if counts.hit_n.sum() < 2 * counts.unit:
+        return "too_few_rows"
+    clusters = counts.clusters
+    if isinstance(clusters, ClusterCounts) and clusters.having(target_patterns(counts)) < 2:
+        return "too_few_clusters"
+    if counts.fractional and clusters is None:
+        return "fractional_weights"
+    return None
+
+
+def _corrected(
+    counts: TargetCounts, choice: ChosenSubset, share: Estimate, sets: CandidateSets, winners: Bools
+) -> CorrectedSet:
+    """Return detections and yield less their optimism; the interval reaches down by as much."""
+    targets = counts.hit_n.sum()
+    optimism = sets.detection_optimism(winners)
+    detections = from_units(targets, counts.unit).item()
+    low, value = (
+        None if limit is None else float(np.clip(limit - optimism, 0, 1)) * detections
+        for limit in (share.low, share.value)
+    )
+    high = None if share.high is None else share.high * detections
+    flagged = choice.scores.effort[0].item()
+    if not flagged:
+        return CorrectedSet(
+            Estimate(value, low, high), Estimate(None, reason="no_positive_prediction")
+        )
+    yielded = choice.scores.covered[0].item() / flagged - sets.yield_optimism(winners)
+    return CorrectedSet(Estimate(value, low, high), Estimate(float(np.clip(yielded, 0, 1))))
