@@ -166,8 +166,8 @@ def _best_model_answer(ranking: ModelRanking, options: MarsOptions) -> Answer:
     size = f"{detected:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
     rate = _format_rate(share if is_equal else Estimate(share.value), options)
     subject = formatting.join_names(leaders)
-    many = "equally many" if len(leaders) == len(models) else "the most"
-    text = f"{subject} detect {many} {target}s: {size} ({rate})."
+    amount = "equally many" if len(leaders) == len(models) else "the most"
+    text = f"{subject} detect {amount} {target}s: {size} ({rate})."
     if len(leaders) == 1:
         size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
         rows = f"{_format_count(ranking.effort[best], counts)} rows"
@@ -269,8 +269,8 @@ def _equal_effort_answer(
     name = str(single["model"])
     detected, flagged = (float(str(single[column])) for column in ("covered", "effort"))
     threshold = formatting.format_number(float(str(single["threshold"])))
-    also = "also " * (flagged == float(str(pair["effort"])))
-    flags = also + _flagging_phrase(f"{flagged:,.10g}", target, one=True)
+    as_many = "also " * (flagged == float(str(pair["effort"])))
+    flags = as_many + _flagging_phrase(f"{flagged:,.10g}", target, one=True)
     text = f"{formatting.quote_if_ambiguous(name)} alone, at threshold {threshold}, {flags} and "
     text += f"detects {detected:,.10g}."
     return Answer("equal-effort", text, (name,), MEASURE[target])

@@ -186,8 +186,10 @@ def corrected_gain(ranking: ModelRanking, pairs: SubsetScores, options: MarsOpti
     best_model = np.eye(len(counts.models), dtype=bool)[ranking.best]
     gain, low, high = _gain_interval(counts, pairs.members[0], best_model, options)
     detections = from_units(counts.hit_n.sum(), counts.unit).item()
-    least = 0.0 if (pairs.members[0] & best_model).any() else -1.0
-    limits = (None if x is None else max(x - optimism, least) * detections for x in (low, high))
+    lowest_gain = 0.0 if (pairs.members[0] & best_model).any() else -1.0
+    limits = (
+        None if x is None else max(x - optimism, lowest_gain) * detections for x in (low, high)
+    )
     return Estimate((gain - optimism) * detections, *limits)
 
 
@@ -231,8 +233,8 @@ def _effective_divisor(counts: TargetCounts, patterns: Bools, level: float) -> f
     parts = np.zeros((len(patterns), len(target)), bool)
     parts[:, : patterns.shape[1]] = patterns
     divisors = count_divisor(*share_design(counts.clusters, parts, target[None]), level=level)
-    known = divisors[np.isfinite(divisors)]
-    return float(known.max()) if known.size else 1.0
+    finite_divisors = divisors[np.isfinite(divisors)]
+    return float(finite_divisors.max()) if finite_divisors.size else 1.0
 
 
 def equal_effort_rows(

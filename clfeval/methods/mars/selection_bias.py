@@ -53,11 +53,11 @@ class CandidateSets:
         flags = np.asarray(overlap_counts(patterns, scores.members) > 0).T.astype(np.float64)
         target = target_patterns(counts)
         detected, flagged, targets, rows = [], [], [], []
-        for drawn in _bootstrap_patterns(counts, rng):
-            detected.append(drawn[:, target] @ flags[target])
-            flagged.append(drawn @ flags)
-            targets.append(drawn[:, target].sum(axis=1))
-            rows.append(drawn.sum(axis=1))
+        for resampled in _bootstrap_patterns(counts, rng):
+            detected.append(resampled[:, target] @ flags[target])
+            flagged.append(resampled @ flags)
+            targets.append(resampled[:, target].sum(axis=1))
+            rows.append(resampled.sum(axis=1))
         return cls(
             scores,
             np.concatenate(detected).T,
@@ -73,8 +73,8 @@ class CandidateSets:
         """
         detected = self.detected
         if most_flagged is not None:
-            fits = self.flagged <= most_flagged * self.rows * (1 + 1e-12)
-            detected = np.where(fits, detected, -1.0)
+            within_limit = self.flagged <= most_flagged * self.rows * (1 + 1e-12)
+            detected = np.where(within_limit, detected, -1.0)
         most = detected.max(axis=0)
         return np.asarray((detected == most) & (most >= 0))
 
@@ -93,14 +93,14 @@ class CandidateSets:
 
 def _mean_excess(shares: Floats, winners: Bools) -> float:
     """Return the mean over tables of the winners' shares less their own means; shares (s, r)."""
-    known = np.isfinite(shares)
-    defined = np.where(known, shares, 0.0)
-    own_means = divide(defined.sum(axis=1), known.sum(axis=1))[:, None]
-    winning = winners & known
+    is_defined = np.isfinite(shares)
+    defined = np.where(is_defined, shares, 0.0)
+    own_means = divide(defined.sum(axis=1), is_defined.sum(axis=1))[:, None]
+    winning = winners & is_defined
     excess = np.where(winning, defined - own_means, 0.0)
     table_means = divide(excess.sum(axis=0), winning.sum(axis=0))
-    counted = np.isfinite(table_means)
-    return float(table_means[counted].mean()) if counted.any() else 0.0
+    with_winner = np.isfinite(table_means)
+    return float(table_means[with_winner].mean()) if with_winner.any() else 0.0
 
 
 def _bootstrap_patterns(counts: TargetCounts, rng: np.random.Generator) -> Iterator[Floats]:
@@ -188,8 +188,8 @@ def correct_set_within_effort(
     rows = counts.hit_n.sum() + counts.alarm_n.sum()
     limit = limit_in_units(effort, counts.unit)
     # sets that flag far more than the limit cannot fit on a bootstrap table either
-    near = every.members.any(axis=1) & (every.effort <= limit + 6 * np.sqrt(limit + 1))
-    sets = CandidateSets.from_counts(counts, _most_detecting(every.take(near)), rng)
+    may_fit = every.members.any(axis=1) & (every.effort <= limit + 6 * np.sqrt(limit + 1))
+    sets = CandidateSets.from_counts(counts, _most_detecting(every.take(may_fit)), rng)
     return _corrected(counts, choice, share, sets, sets.winners(float(limit / rows)))
 
 

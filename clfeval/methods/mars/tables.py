@@ -283,15 +283,15 @@ def choose_thresholds(cuts: Floats, points: int | None) -> Floats:
     return cuts[np.unique(np.linspace(0, len(cuts) - 1, limit).round().astype(np.int64))]
 
 
-def mars_tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
+def mars_tables(predictions: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
     """Return the tables of models, pairs and requested subsets, of all slices."""
     target = options.target
     views = [
         TargetSlice(label, counts.grouped(options.group, target).targets(target), options)
-        for label, counts in counted.slices.items()
+        for label, counts in predictions.slices.items()
     ]
     members = {member for names in options.group.values() for member in names}
-    thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
+    thresholds = {name: t for name, t in predictions.thresholds.items() if name not in members}
     tables: dict[str, Rows] = {"models": _model_rows(views, thresholds), "pairs": _pair_rows(views)}
     if options.subsets is not None:
         scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
@@ -299,15 +299,17 @@ def mars_tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Ro
     if (size := options.best) is not None:
         tables["best"] = [row for view in views for row in _best_rows(view, size)]
     if (most := options.max_effort) is not None:
-        tables["max_effort"] = rows = list[Row]()
-        for view in views:
-            counts = view.counts
-            if choice := best_subsets.best_within_effort(counts, most):
-                share = view.detected_share(choice)
-                draws = view.bootstrap
-                corrected = correct_set_within_effort(counts, choice, share, most, draws)
-                rows.append(_chosen_subset_row(view, choice, corrected))
+        tables["max_effort"] = [row for view in views for row in _within_effort_rows(view, most)]
     return tables
+
+
+def _within_effort_rows(view: TargetSlice, effort: float) -> Iterator[Row]:
+    """Yield the row of the set that detects most within a number of flagged rows, if any fits."""
+    choice = best_subsets.best_within_effort(view.counts, effort)
+    if choice is not None:
+        share = view.detected_share(choice)
+        corrected = correct_set_within_effort(view.counts, choice, share, effort, view.bootstrap)
+        yield _chosen_subset_row(view, choice, corrected)
 
 
 def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -392,16 +394,17 @@ def _chosen_subset_row(
 
 
 def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
-    before: dict[int, float] = {0: 0}
-    choices = best_subsets.best_subsets(view.counts, sizes)
-    for choice in choices:
+    """Yield the rows of the best set of each size; gain: over the best set of one model less."""
+    covered_by_size: dict[int, float] = {0: 0}
+    for choice in best_subsets.best_subsets(view.counts, sizes):
         corrected = undefined_correction("too_many_subsets")
         if choice.method == best_subsets.ENUMERATED:
             share = view.detected_share(choice)
             corrected = correct_best_set(view.counts, choice, share, view.bootstrap)
-        size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
-        gain = from_units(covered - before.get(size - 1, 0), view.counts.unit)
-        before[size] = max(covered, before.get(size, 0))
+        size = int(choice.scores.sizes[0])
+        covered = choice.scores.covered[0].item()
+        gain = from_units(covered - covered_by_size.get(size - 1, 0), view.counts.unit)
+        covered_by_size[size] = max(covered, covered_by_size.get(size, 0))
         yield _chosen_subset_row(view, choice, corrected, gain=gain)
 
 

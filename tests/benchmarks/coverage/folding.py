@@ -11,16 +11,13 @@ from scipy.special import ndtr, ndtri
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
+from clfeval.document import Estimate
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.composite_scores import polygon_area
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.mars.best_subsets import (
-    best_subsets,
-    best_within_effort,
-    cross_validate_best,
-    cross_validate_within_effort,
-)
+from clfeval.methods.mars.best_subsets import best_subsets, best_within_effort
+from clfeval.methods.mars.selection_bias import correct_best_set, correct_set_within_effort
 from clfeval.methods.mlcps.metric_values import bootstrap_replicates as drawn
 from clfeval.methods.mlcps.metric_values import (
     closed_form_limits,
@@ -179,7 +176,7 @@ def _true(
 
 
 def _sets(n: int, size: int | None, effort: float | None, replicates: int) -> list[Line]:
-    """Return by how much chosen sets of eight equal models flatter, as counted and cross-fitted."""
+    """Return by how much chosen sets of eight equal models flatter, as counted and corrected."""
     rng, k, found, honest = np.random.default_rng(n), 8, [], []
     for _ in range(replicates):
         truth = rng.random(n) < 0.3
@@ -188,25 +185,24 @@ def _sets(n: int, size: int | None, effort: float | None, replicates: int) -> li
         counts = patterns.targets("positive")
         if size is not None:
             choices = best_subsets(counts, size)
-            judged, choice = cross_validate_best(counts, choices, size, rng)[-1], choices[-1]
+            choice = choices[-1]
+            judged = correct_best_set(counts, choice, Estimate(None), rng)
         else:
             within = best_within_effort(counts, (effort or 0) * n)
             if within is None:
                 continue
-            judged, choice = (
-                cross_validate_within_effort(counts, within, (effort or 0) * n, rng),
-                within,
-            )
+            choice, limit = within, (effort or 0) * n
+            judged = correct_set_within_effort(counts, within, Estimate(None), limit, rng)
         rows = counts.hit_n.sum()
         real = 1 - 0.4 ** choice.scores.sizes[0]
         found.append(choice.scores.covered[0] / rows - real)
-        honest.append((judged[0].value or 0) / rows - real)
+        honest.append((judged.detected.value or 0) / rows - real)
     what = "--max-effort" if size is None else f"--best {size}"
     where = f"8 equal models; n {n}"
     return [
         Line(f"mars {what}: recall too high by", where, len(found), abs(np.mean(found).item())),
         Line(
-            f"mars {what}: cross-fitted off by",
+            f"mars {what}: corrected off by",
             where,
             len(found),
             abs(np.mean(honest).item()),

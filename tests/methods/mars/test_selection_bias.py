@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 import clfeval
 from clfeval.api.result import Result
@@ -146,7 +147,7 @@ def test_coverage_of_the_corrected_gain(positives: int, clusters: bool) -> None:
             np.ones(len(votes), bool),
             votes,
             np.ones(len(votes), np.int64),
-            np.arange(len(votes)) // 2 if clusters else None,
+            owners=np.arange(len(votes)) // 2 if clusters else None,
         )
         counts = patterns.targets("positive")
         ranking, pairs = ModelRanking.from_counts(counts), pair_scores(counts)
@@ -162,19 +163,31 @@ def test_coverage_of_the_corrected_gain(positives: int, clusters: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "least"), [(60, 0.08), (150, 0.05)])
-def test_eight_equal_models_flatter_and_the_correction_does_not(n: int, least: float) -> None:
-    """Each detects .6 of the positives: the best of eight .08 more or better, on other rows .6."""
-    apparent, corrected = [], []
-    for seed in range(80):
+def test_eight_equal_models_flatter_and_the_correction_less(n: int, least: float) -> None:
+    """Each detects .6 of the positives: the best of eight .08 more or better.
+
+    The bootstrap draws from these rows, on which the models differ: it removes most of the bias,
+    not all, and the interval covers what is left.
+    """
+    apparent, corrected, covered = [], [], 0
+    for seed in range(300):
         counts = drawn(n, 8, 100 + seed)
-        positives = counts.hit_n.sum()
+        positives = counts.hit_n.sum().item()
         (choice,) = best_subsets.best_subsets(counts, 1)
+        hits = choice.scores.covered[0].item()
+        exact = binomtest(hits, positives).proportion_ci(method="exact")
+        share = Estimate(hits / positives, exact.low, exact.high)
         rng = np.random.default_rng(seed)
-        found = correct_best_set(counts, choice, share_of(counts, choice), rng).detected
-        apparent.append(choice.scores.covered[0] / positives)
-        corrected.append((found.value or 0) / positives)
+        estimate = correct_best_set(counts, choice, share, rng).detected
+        assert estimate.value is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        apparent.append(share.value)
+        corrected.append(estimate.value / positives)
+        covered += estimate.low <= 0.6 * positives <= estimate.high
     assert np.mean(apparent) > 0.6 + least
-    assert abs(np.mean(corrected) - 0.6) < 0.02
+    assert abs(np.mean(corrected) - 0.6) < 0.4 * (np.mean(apparent) - 0.6)
+    assert covered / 300 >= 0.93
 
 
 def reasons(counts: TargetCounts) -> set[str | None]:

@@ -233,7 +233,9 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
         }
         for name, d in zip(names, delta.tolist(), strict=True)
     ]
-    answer = classifier_answer({"models": rows}, 0.95, "more than 300 models are too many for all pairs")
+    answer = classifier_answer(
+        {"models": rows}, 0.95, "more than 300 models are too many for all pairs"
+    )
     assert isinstance(answer[0], Answer)
     best = max(delta.tolist())
     assert answer[0].value == best
