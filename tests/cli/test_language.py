@@ -29,7 +29,7 @@ SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
 SCREENS = {
     f"report {SCORES}": 70,
     f"report {LABELS}": 70,
-    f"mars {LABELS}": 70,
+    f"mars {LABELS}": 90,
     f"phidelta {LABELS}": 70,
     f"tune-jpt {SCORES}": 70,
     "mlcps fixtures/metrics/test.csv": 70,

@@ -14,7 +14,7 @@ from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars import best_subsets
-from clfeval.methods.mars.lead import MODEL, PAIR, ModelRanking
+from clfeval.methods.mars.lead import MODEL, PAIR, DetectionRanking
 from clfeval.methods.mars.options import MEASURE, MarsOptions
 from clfeval.methods.measurement.label_measures import share_design
 
@@ -23,7 +23,7 @@ EXACT = 10  # models up to which all sets are searched for the smallest that det
 
 
 def mars_answer(
-    ranking: ModelRanking, tables: Mapping[str, Rows], options: MarsOptions
+    ranking: DetectionRanking, tables: Mapping[str, Rows], options: MarsOptions
 ) -> tuple[Answer, ...]:
     """Return sentences on the model and pair that detect most, and on redundant models.
 
@@ -49,7 +49,7 @@ def mars_answer(
     return (*answers, *_constant_models_answer(ranking, target))
 
 
-def _constant_models_answer(ranking: ModelRanking, target: str) -> Iterator[Answer]:
+def _constant_models_answer(ranking: DetectionRanking, target: str) -> Iterator[Answer]:
     """Yield the sentence on models that flag every row, if any do."""
     constant = ranking.constant
     if constant:
@@ -61,7 +61,7 @@ def _constant_models_answer(ranking: ModelRanking, target: str) -> Iterator[Answ
 
 
 def _comparison_answers(
-    ranking: ModelRanking, tables: Mapping[str, Rows], options: MarsOptions
+    ranking: DetectionRanking, tables: Mapping[str, Rows], options: MarsOptions
 ) -> Iterator[Answer]:
     """Yield sentences on differences from the reference, or from the best model."""
     if "comparisons" in tables:
@@ -154,7 +154,7 @@ def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
     return f"{formatting.format_number(corrected / targets)} corrected for selection"
 
 
-def _best_model_answer(ranking: ModelRanking, options: MarsOptions) -> Answer:
+def _best_model_answer(ranking: DetectionRanking, options: MarsOptions) -> Answer:
     """Return the sentence on the model that detects most, or several of equal detections."""
     counts, target = ranking.counts, options.target
     models, covered, best = counts.models, ranking.covered, ranking.best
@@ -175,7 +175,7 @@ def _best_model_answer(ranking: ModelRanking, options: MarsOptions) -> Answer:
     return _set_answer("detects-most", text, (models[best],), share, target)
 
 
-def _ties_answer(ranking: ModelRanking, tests: Sequence[Row], level: float) -> Answer:
+def _ties_answer(ranking: DetectionRanking, tests: Sequence[Row], level: float) -> Answer:
     """Return the sentence on models tied with the best, by their adjusted sign tests."""
     models, covered, best = ranking.counts.models, ranking.covered, ranking.best
     names = [model for row in tests for model in _models(row)]
@@ -193,7 +193,7 @@ def _is_tied(row: Row, level: float) -> bool:
 
 
 def _pair_answers(
-    ranking: ModelRanking, tables: Mapping[str, Rows], options: MarsOptions
+    ranking: DetectionRanking, tables: Mapping[str, Rows], options: MarsOptions
 ) -> Iterator[Answer]:
     """Yield sentences on the best pair, pairs tied with it, and single models of equal effort."""
     (pair,) = tables["best_pair"]
@@ -207,38 +207,36 @@ def _pair_answers(
     yield from _tied_pairs_answer(tests, options.level)
 
 
-def _best_pair_answer(ranking: ModelRanking, pair: Row, options: MarsOptions) -> Answer:
+def _best_pair_answer(ranking: DetectionRanking, pair: Row, options: MarsOptions) -> Answer:
     """Return the sentence on the best pair: its detections and its corrected gain."""
     counts, target = ranking.counts, options.target
     names = _models(pair)
     both = " + ".join(map(formatting.quote_if_ambiguous, names))
-    alone = formatting.quote_if_ambiguous(counts.models[ranking.best])
+    single = formatting.quote_if_ambiguous(counts.models[ranking.best])
     covered, effort = (float(str(pair[name])) for name in ("covered", "effort"))
     flags = _flagging_phrase(f"{effort:,.10g}", target, one=True)
-    corrected = as_estimate(pair["gain"])
-    if corrected.low is not None and corrected.low <= 0:
-        text = f"No pair is significantly better than {alone} alone: {both} detects "
-        text += f"{covered:,.10g} and {flags}, a gain of {_format_gain(corrected, options)}."
+    reached = f"detects {covered:,.10g} and {flags}"
+    lower = as_estimate(pair["gain"]).low
+    if lower is not None and lower <= 0:
+        gain = _gain_phrase(pair, "", options.level)
+        text = f"No pair is significantly better than {single}: {both} {reached} ({gain})."
     else:
-        apparent = float(str(pair["first_alone"])) - float(str(pair["second_alone"]))
-        size = (
-            _format_gain(corrected, options)
-            if corrected.value is not None
-            else (f"{apparent:,.10g} on these rows, less on new data")
-        )
-        text = f"The best pair, {both}, detects {covered:,.10g} and {flags}: "
-        text += f"a gain over {alone} of {size}."
+        gain = _gain_phrase(pair, f" over {single}", options.level)
+        text = f"The best pair, {both}, {reached} ({gain})."
     share = _detected_share(counts, covered, names, options)
     return _set_answer("best-pair", text, names, share, target)
 
 
-def _format_gain(gain: Estimate, options: MarsOptions) -> str:
-    """Format the corrected gain in rows with its interval."""
-    value = f"{gain.value or 0.0:.1f}"
+def _gain_phrase(pair: Row, over: str, level: float) -> str:
+    """Return the phrase on the corrected gain of a pair, in rows; over: whom, if named."""
+    gain = as_estimate(pair["gain"])
+    if gain.value is None:
+        apparent = float(str(pair["first_alone"])) - float(str(pair["second_alone"]))
+        return f"gain{over} {apparent:,.10g} on these rows, less on new data"
+    phrase = f"corrected gain{over} {gain.value:.1f}"
     if gain.low is None or gain.high is None:
-        return f"{value}, corrected for selection"
-    interval = f"{options.level * 100:g}% CI {gain.low:.1f} to {gain.high:.1f}"
-    return f"{value} ({interval}), corrected for selection"
+        return phrase
+    return f"{phrase}, {level * 100:g}% CI {gain.low:.1f} to {gain.high:.1f}"
 
 
 def _tied_pairs_answer(tests: Sequence[Row], level: float) -> Iterator[Answer]:
@@ -246,18 +244,16 @@ def _tied_pairs_answer(tests: Sequence[Row], level: float) -> Iterator[Answer]:
     tied = [row for row in tests if _is_tied(row, level)]
     if not tied:
         return
-    first = " + ".join(map(formatting.quote_if_ambiguous, _models(tied[0])))
-    further = len(tied) - 1
-    subject = (
-        first if not further else f"{first} and {formatting.format_count(further, 'other pair')}"
-    )
-    verb = "is" if not further else "are"
-    text = f"{subject} {verb} not significantly different from that pair."
-    yield Answer("tied-pairs", text, _models(tied[0]))
+    names = _models(tied[0])
+    text = f"{formatting.format_count(len(tied), 'other pair')} are not significantly different."
+    if len(tied) == 1:
+        pair = " + ".join(map(formatting.quote_if_ambiguous, names))
+        text = f"The pair {pair} is not significantly different."
+    yield Answer("tied-pairs", text, names, None, float(len(tied)))
 
 
 def _equal_effort_answer(
-    ranking: ModelRanking, rows: Sequence[Row], pair: Row, target: str
+    ranking: DetectionRanking, rows: Sequence[Row], pair: Row, target: str
 ) -> Answer:
     """Return the sentence on the single model that detects most at the effort of the pair."""
     if not rows:

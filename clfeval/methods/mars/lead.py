@@ -35,7 +35,7 @@ MOST_SCORED = 10  # models with a threshold of equal effort: those that detect m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ModelRanking:
+class DetectionRanking:
     """The models of the summary, from the one that detects most; ties: fewest rows flagged.
 
     counts: of the models that are ranked; constant: models that flag every row and are left out;
@@ -50,7 +50,7 @@ class ModelRanking:
     effort: Counts
 
     @classmethod
-    def from_counts(cls, counts: TargetCounts) -> ModelRanking:
+    def from_counts(cls, counts: TargetCounts) -> DetectionRanking:
         """Rank the models; one that flags every row is left out where others do not."""
         flags_every_row = _constant_models(counts)
         constant = tuple(compress(counts.models, flags_every_row))
@@ -92,7 +92,7 @@ def pair_scores(counts: TargetCounts) -> SubsetScores:
     return scores.take(scores.order(-scores.covered, scores.effort)[:CANDIDATES])
 
 
-def model_test_rows(ranking: ModelRanking) -> Iterator[Row]:
+def model_test_rows(ranking: DetectionRanking) -> Iterator[Row]:
     """Yield exact sign tests of the other models with the best one, adjusted by Holm's rule."""
     counts, best = ranking.counts, ranking.best
     singles = np.eye(len(counts.models), dtype=bool)
@@ -100,7 +100,7 @@ def model_test_rows(ranking: ModelRanking) -> Iterator[Row]:
     yield from _sign_test_rows(counts, others, singles[best], MODEL)
 
 
-def pair_test_rows(ranking: ModelRanking, pairs: SubsetScores) -> Iterator[Row]:
+def pair_test_rows(ranking: DetectionRanking, pairs: SubsetScores) -> Iterator[Row]:
     """Yield exact sign tests of the other pairs with the best one, adjusted by Holm's rule.
 
     pairs: the best one first.
@@ -109,7 +109,7 @@ def pair_test_rows(ranking: ModelRanking, pairs: SubsetScores) -> Iterator[Row]:
     yield from _sign_test_rows(ranking.counts, others, pairs.members[0], PAIR)
 
 
-def best_pair_row(ranking: ModelRanking, pairs: SubsetScores, options: MarsOptions) -> Row:
+def best_pair_row(ranking: DetectionRanking, pairs: SubsetScores, options: MarsOptions) -> Row:
     """Return the row of the best pair: compared with the best model, on these rows and new data.
 
     pairs: the best one first.
@@ -165,7 +165,9 @@ def _numbers_of_rows(counts: TargetCounts, gained: Bools, lost: Bools) -> Row:
     return {"first_alone": first_alone, "second_alone": second_alone}
 
 
-def corrected_gain(ranking: ModelRanking, pairs: SubsetScores, options: MarsOptions) -> Estimate:
+def corrected_gain(
+    ranking: DetectionRanking, pairs: SubsetScores, options: MarsOptions
+) -> Estimate:
     """Return the target rows that the best pair detects more than the best model, on new data.
 
     gain = detections of the pair - those of the model - the difference of their optimism
@@ -238,7 +240,7 @@ def _effective_divisor(counts: TargetCounts, patterns: Bools, level: float) -> f
 
 
 def equal_effort_rows(
-    predictions: PredictionCounts, ranking: ModelRanking, effort: float, target: str
+    predictions: PredictionCounts, ranking: DetectionRanking, effort: float, target: str
 ) -> Iterator[Row]:
     """Yield what single models with scores detect at a threshold that flags as many rows as a set.
 

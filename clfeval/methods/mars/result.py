@@ -18,7 +18,7 @@ from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.answer import mars_answer
 from clfeval.methods.mars.lead import (
-    ModelRanking,
+    DetectionRanking,
     best_pair_row,
     equal_effort_rows,
     model_test_rows,
@@ -66,7 +66,7 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
         tables["comparisons"] = _reference_rows(
             merged.slices, tables["models"], options, options.reference
         )
-    ranking = ModelRanking.from_counts(counts)
+    ranking = DetectionRanking.from_counts(counts)
     tables |= _lead_tables(merged, ranking, options)
     answer = mars_answer(ranking, tables, options)
     totals = summarize_detections(predictions.patterns, options)
@@ -85,7 +85,7 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
 
 
 def _lead_tables(
-    predictions: PredictionCounts, ranking: ModelRanking, options: MarsOptions
+    predictions: PredictionCounts, ranking: DetectionRanking, options: MarsOptions
 ) -> dict[str, Rows]:
     """Return the tests of the best model and pair, and single models of the pair's effort."""
     if not ranking.detected or len(ranking.order) < 2:

@@ -16,7 +16,7 @@ from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
 from clfeval.methods.mars import best_subsets, selection_bias
-from clfeval.methods.mars.lead import ModelRanking, corrected_gain, pair_scores
+from clfeval.methods.mars.lead import DetectionRanking, corrected_gain, pair_scores
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.selection_bias import correct_best_set, correct_set_within_effort
 from tests.texts import check_text, numbers_in
@@ -110,7 +110,7 @@ def test_equal_disjoint_models_are_not_corrected_below_their_intervals() -> None
 
 def test_the_gain_of_a_pair_is_corrected_for_both_choices() -> None:
     counts = drawn(200, 5, 4)
-    ranking, pairs = ModelRanking.from_counts(counts), pair_scores(counts)
+    ranking, pairs = DetectionRanking.from_counts(counts), pair_scores(counts)
     gain = corrected_gain(ranking, pairs, MarsOptions())
     apparent = pairs.covered[0].item() - ranking.covered[ranking.best].item()
     assert gain.value is not None
@@ -150,7 +150,7 @@ def test_coverage_of_the_corrected_gain(positives: int, clusters: bool) -> None:
             owners=np.arange(len(votes)) // 2 if clusters else None,
         )
         counts = patterns.targets("positive")
-        ranking, pairs = ModelRanking.from_counts(counts), pair_scores(counts)
+        ranking, pairs = DetectionRanking.from_counts(counts), pair_scores(counts)
         gain = corrected_gain(ranking, pairs, MarsOptions())
         first, second = np.flatnonzero(pairs.members[0]).tolist()
         both = (population[:, first] | population[:, second]).mean()
