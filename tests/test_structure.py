@@ -24,33 +24,34 @@ CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 # imports inside the methods that print and save only; what is public is imported by its name,
 # on first use
 _ROOMS = """
-errors: records
+errors: placeholders records
 arrays: records | numpy
-options: errors records
+options: errors placeholders records
 formatting:
 interrupt:
 json_schema:
 output_files: interrupt
+placeholders:
 records:
 document: json_schema records
-measures: arrays errors records | numpy
+measures: arrays errors placeholders records | numpy
 inference: arrays records | numpy scipy
-tables: arrays document errors json_schema options output_files records | backports compression
-  narwhals numpy polars yaml
-counts: arrays document errors formatting inference records tables | numpy
-pages: document formatting measures records
+tables: arrays document errors json_schema options output_files placeholders records | backports
+  compression narwhals numpy polars yaml
+counts: arrays document errors formatting inference placeholders records tables | numpy
+pages: document formatting measures placeholders records
 compare: arrays counts document errors formatting inference json_schema measures options
-  output_files pages records | numpy
-methods: arrays compare counts document errors formatting inference measures options records
-  tables | numpy
-views: arrays compare document errors formatting methods options output_files pages records
-  | numpy plotext resvg_py rich
-api: compare counts document errors formatting measures methods options pages records tables
-  views | numpy pandas polars
+  output_files pages placeholders records | numpy
+methods: arrays compare counts document errors formatting inference measures options
+  placeholders records tables | numpy
+views: arrays compare document errors formatting methods options output_files pages placeholders
+  records | numpy plotext resvg_py rich
+api: compare counts document errors formatting measures methods options pages placeholders
+  records tables views | numpy pandas polars
 suite: api compare document errors formatting measures methods options output_files pages
-  records tables views
-cli: api compare document errors formatting interrupt methods options output_files pages records
-  suite tables views | rich typer
+  placeholders records tables views
+cli: api compare document errors formatting interrupt methods options output_files pages
+  placeholders records suite tables views | rich typer
 __init__:
 __main__: cli interrupt
 """

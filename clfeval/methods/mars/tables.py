@@ -22,6 +22,7 @@ from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.measurement.label_measures import share_design
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
@@ -396,7 +397,10 @@ def sweep_table(
     cuts = choose_thresholds(every, len(every) if options.points == "all" else options.points)
     warnings = []
     if len(cuts) < len(every):
-        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
+        text = (
+            f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add "
+            f"{OPTION}--points all{END} for all"
+        )
         warnings.append(ResultNote("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
