@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc
-from types import NoneType
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +22,7 @@ from clfeval.compare.gates.kinds import BASELINE, FAIL_UNDER, MAX_DROP
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
 from clfeval.methods.command_lookup import command_of
-from clfeval.options.declaration import Command, Option
+from clfeval.options.declaration import Command, Option, as_list
 from clfeval.options.syntax import MEANT, PYTHON, Dialect, fill_error, fill_text
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.columns import OpenedTable
@@ -414,9 +413,9 @@ def public_function(steps: Steps) -> Callable[..., Document]:
 
 
 def _options_with_arrays(keywords: Mapping[str, object]) -> frozenset[str]:
-    """Return the options whose columns are given as arrays by name."""
-    is_name = isinstance(keywords.get("by"), (str, NoneType))
-    return frozenset() if is_name else frozenset({"by"})
+    """Return the options whose columns are given as arrays by name, not by names of columns."""
+    names = as_list(keywords.get("by"))
+    return frozenset() if all(isinstance(name, str) for name in names) else frozenset({"by"})
 
 
 def _ignore(_: OpenedTable) -> None:

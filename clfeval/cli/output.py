@@ -22,7 +22,7 @@ from clfeval.formatting import DIGITS, MOST_DIGITS, printable
 from clfeval.interrupt import CleanupState
 from clfeval.options.declaration import Opt
 from clfeval.output_files import open_scratch_file
-from clfeval.placeholders import END, OPTION, fill_for_shell
+from clfeval.placeholders import COMMAND, END, OPTION, fill_for_shell
 from clfeval.records import dataclass
 from clfeval.views import files
 
@@ -382,7 +382,8 @@ def error_from_typer(error: BaseException, hints: Sequence[str]) -> ClfevalError
     if told is None:
         return None
     context = getattr(error, "ctx", None)
-    hint = "; ".join(hints) or f"{context.command_path if context else 'clfeval'} --help"
+    command = context.command_path if context else "clfeval"
+    hint = "; ".join(hints) or f"{COMMAND}{command} --help{END}"
     return UsageError(Problem(" ".join(told().split()), "command-line"), hint=hint)
 
 

@@ -214,7 +214,9 @@ def build_group(
         field, why = option.opt.needs or ("", "")
         if field and not getattr(made, field):
             other = next(one for one in options if one.field == field)
-            remedy = f"{SWITCH if other.kinds == (bool,) else OPTION}{other.flag}{END}"
+            remedy = f"{OPTION}{other.flag}{END}"
+            if other.kinds == (bool,):
+                remedy = f"{SWITCH}{other.flag}{END}"
             raise bad_option(f"{OPTION}{option.flag}{END} {why}: add {remedy}")
     return made
 

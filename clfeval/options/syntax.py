@@ -129,9 +129,9 @@ def _fill_placeholder(
 def _method_of_result(flag: str, value: str) -> str | None:
     """Return the method of a result that does what an option on output does in a shell."""
     if flag == "--format":
-        kind, _, table = value.partition(" --show ")
-        frame = f"result.frame({table and repr(table)})"
-        return {"csv": frame, "json": "result.to_json()"}.get(kind)
+        kind, *show_table = value.split()
+        table = repr(show_table[-1]) if show_table else ""
+        return {"csv": f"result.frame({table})", "json": "result.to_json()"}.get(kind)
     methods = {"--show": "show", "--save": "save"}
     return f"result.{methods[flag]}({value!r})" if flag in methods else None
 

@@ -20,7 +20,7 @@ from clfeval.document import Document, short_answer
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
 from clfeval.pages.command_pages import page_of
-from clfeval.placeholders import ADD, END, OPTION
+from clfeval.placeholders import ADD, COMMAND, END, OPTION
 from clfeval.views import table_layout as layout
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.table_layout import TextColumn, TextTable
@@ -162,7 +162,7 @@ def _offer_of_command(command: str, *, python: bool) -> str:
     """Return how to request further tables of another command's result."""
     if python:
         return f"result.methods['{command}'].show(NAME)"
-    return f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
+    return f"{COMMAND}clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME{END}"
 
 
 def _new_console(out: StringIO, width: int, *, color: bool) -> Console:
