@@ -327,8 +327,7 @@ def unknown_column_error(
 
 
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
-# a word as `quote_word` writes it
-WORD = r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"$`\\!]*"|[^\s'"])+"""
+# the pieces of a word as `quote_word` writes it
 _PIECE = r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>[^"$`\\!]*)"|(.)"""
 
 

@@ -270,3 +270,9 @@ def test_output_options_are_methods_of_a_result() -> None:
     }
     for text, in_python in pairs.items():
         assert fill_text(text, MARS.options(), PYTHON) == in_python
+
+
+@pytest.mark.parametrize("name", clfeval.COMMANDS)
+def test_the_documentation_of_a_function_names_keywords(name: str) -> None:
+    function = getattr(clfeval, name.replace("-", "_"))
+    assert re.findall(r"--[a-z]+", function.__doc__) == []

@@ -46,11 +46,12 @@ def format_value(value: object) -> str:
 class Opt:
     """Properties of an option beyond its field's type.
 
-    flags: if not --the-fields-name. parse: from the flag and its texts; write: the inverse, of one
-    value (of a mapping, after the =). many: repeatable in a shell, if the type does not imply it.
-    accept: from the flag and a value of Python or YAML; takes: the accepted type. outside: the
-    error for numbers beyond `least`, `most`, `above`, `below`. needs: a field required, and why.
-    signed: its key in the signature. stated: it is a parameter of the document.
+    help: names other options in placeholders, as Python shows it too. flags: if not
+    --the-fields-name. parse: from the flag and its texts; write: the inverse, of one value (of a
+    mapping, after the =). many: repeatable in a shell, if the type does not imply it. accept: from
+    the flag and a value of Python or YAML; takes: the accepted type. outside: the error for numbers
+    beyond `least`, `most`, `above`, `below`. needs: a field required, and why. signed: its key in
+    the signature. stated: it is a parameter of the document.
     """
 
     help: str

@@ -256,7 +256,10 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         },
         "ignore": {"help": "Column or metric to leave out, by name or quoted glob; repeat."},
         "id": {"help": "Column of model names; default model, classifier, ..."},
-        "truth": {"help": "Column of true classes, for --from predictions.", "panel": PREDICTIONS},
+        "truth": {
+            "help": f"Column of true classes, for {OPTION}--from predictions{END}.",
+            "panel": PREDICTIONS,
+        },
         "positive": {"help": "Positive class.", "panel": PREDICTIONS, "completes": None},
         "classes": {"panel": PREDICTIONS},
         "kind": {"help": "Labels or scores of the models.", "panel": PREDICTIONS, "shell": False},

@@ -200,7 +200,7 @@ def _by_model(flag: str, given: object) -> dict[str, Sequence[float]]:
 
 
 def _rate_option(rate: str, other: str) -> Opt:
-    text = f"{rate} of a published test, with {other}."
+    text = f"{rate} of a published test, with {OPTION}{other}{END}."
     return Opt(text, NUMBERS, parse=syntax.parse_share)
 
 
