@@ -232,6 +232,15 @@ def test_a_hint_in_python_and_yaml_gives_back_its_option_and_value(command: str,
         assert shlex.split(fill_for_shell(hint))[1:3] in ([flag, value], [f"{flag}={value}", "if"])
 
 
+def test_a_value_ends_where_it_is_marked() -> None:
+    """A word of the shell without quotes is a value, and the next word of the sentence is not."""
+    hint = f"add {OPTION}--positive malignant{END} if it fits, or {OPTION}--positive{END} malignant"
+    options = command_of("report").options()
+    expected = "add positive='malignant' if it fits, or positive malignant"
+    assert fill_text(hint, options, PYTHON) == expected
+    assert fill_text(hint, options, YAML) == expected.replace("='malignant'", ": malignant")
+
+
 @pytest.mark.parametrize(("command", "flag"), OPTIONS)
 def test_several_values_of_an_option_are_one_list(command: str, flag: str) -> None:
     option, options = OPTIONS[command, flag], command_of(command).options()

@@ -20,7 +20,7 @@ from clfeval.document import Document, short_answer
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
 from clfeval.pages.command_pages import page_of
-from clfeval.placeholders import ADD, COMMAND, END, OPTION
+from clfeval.placeholders import COMMAND, END, OPTION, fill_for_shell
 from clfeval.views import table_layout as layout
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.table_layout import TextColumn, TextTable
@@ -65,7 +65,7 @@ NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left o
 PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
-OFFER = f"{ADD} {OPTION}--show NAME{END} or all"
+OFFER = f"add {OPTION}--show NAME{END} or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"),
     "missed": ("gate MISSED", "bold red"),
@@ -106,7 +106,7 @@ def as_text(
     beyond = layout.fill_for_caller(result, page_of(result.command).beyond(result))
     hidden_tables = ", ".join(layout.more_table_names(result, page, names))
     more_tables = hidden_tables and f"more tables: {hidden_tables} ({offer})"
-    offers = [beyond, layout.fill_for_caller(result, more_tables)]
+    offers = [beyond, fill_for_shell(more_tables)]
     _print_lines(console, list(filter(None, offers)), style="dim")
     for command, document, tables in layout.other_results(result, names):
         text = as_text(
