@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, get_args
 
 from clfeval import COMMANDS
 from clfeval.api.signatures import keyword_parameter
+from clfeval.api.texts import fill_result
 from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document, Gate
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
 from clfeval.methods.command_lookup import command_of
-from clfeval.options.declaration import build_group, options_of
+from clfeval.options.declaration import Option, build_group, options_of
 from clfeval.options.syntax import PYTHON, accept_size, fill_error, fill_text
 from clfeval.records import field_values
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
@@ -37,9 +38,14 @@ def _in_python(command: str | None = None) -> Iterator[None]:
     try:
         yield
     except ClfevalError as error:
-        options = command_of(command).options() if command in COMMANDS else []
-        fill_error(error, [*options_of(Gates), *options], PYTHON)
+        fill_error(error, _options_of_gates(command), PYTHON)
         raise
+
+
+def _options_of_gates(command: str | None) -> list[Option]:
+    """Return the options of gates, and of a command."""
+    options = command_of(command).options() if command in COMMANDS else ()
+    return [*options_of(Gates), *options]
 
 
 class PrintableGate(Gate):
@@ -179,7 +185,9 @@ class Result(Document):
 
         _refuse_unknown_keywords(limits)
         with _in_python(self.command):
-            return GateReport.from_document(evaluate_gates(self, build_group(Gates, limits)))
+            evaluated = evaluate_gates(self, build_group(Gates, limits))
+            fill = partial(fill_text, options=_options_of_gates(self.command), dialect=PYTHON)
+            return GateReport.from_document(fill_result(evaluated, fill))
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""

@@ -108,9 +108,8 @@ def execute_runs(
     for run in runs:
         lost = run.required if run.required in failed else None
         if fail_fast and wrong:
-            done = RunOutcome(
-                run, LEFT_OUT, ExitCode.OK, (f"an earlier run failed ({OPTION}--fail-fast{END})",)
-            )
+            reason = fill_for_shell(f"an earlier run failed ({OPTION}--fail-fast{END})")
+            done = RunOutcome(run, LEFT_OUT, ExitCode.OK, (reason,))
         elif lost is not None:
             done = RunOutcome(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
         elif dry and isinstance(run.input, RunLink):
