@@ -264,7 +264,8 @@ def _typer_parameter(option: Option) -> Parameter:
     completes, word = COMPLETES[opt.completes]
     if not any(name.endswith("_COMPLETE") for name in os.environ):  # typer inspects each function
         completes = None
-    words, helped = "|".join(option.choices), fill_for_shell(opt.help)
+    words = "|".join(option.choices)
+    helped = fill_for_shell(opt.help)
     if len(words) > SPELT and opt.metavar is None:
         helped = f"{helped} One of {', '.join(option.choices)}."
         words = option.field.rpartition("_")[2].upper()
