@@ -11,6 +11,7 @@ from errno import ENAMETOOLONG, ENOENT
 from shlex import quote
 from typing import Any, Self
 
+from clfeval.placeholders import END, OPTION, fill_for_shell
 from clfeval.records import dataclass, field, replace
 
 MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
@@ -97,7 +98,7 @@ class ClfevalError(Exception):
         self.settled = False
         self.offer: str | None = None
         self.totals = totals or Counter(problem.code for problem in self.problems)
-        self.listed = "add --verbose to list all"
+        self.listed = f"add {OPTION}--verbose{END} to list all"
         super().__init__("\n".join(self.lines()))
 
     @classmethod
@@ -144,7 +145,7 @@ class ClfevalError(Exception):
         """Return the message: the first problems, how many more of each code, hint and offer."""
         if self.parts:
             lines = [line for part in self.parts for line in part.lines(verbose=verbose)]
-            return lines + self._offered()
+            return lines + [fill_for_shell(line) for line in self._offered()]
         shown = self.problems if verbose else self.problems[:MAX_PRINTED_PROBLEMS]
         lines = [str(problem) for problem in shown]
         left = self.totals - Counter(problem.code for problem in shown)
@@ -153,7 +154,22 @@ class ClfevalError(Exception):
             lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.listed}"))
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        return lines + self._offered()
+        return [fill_for_shell(line) for line in lines + self._offered()]
+
+    def fill_texts(self, fill: Callable[[str], str]) -> None:
+        """Fill the placeholders of the problems, the hint and the readings, and of all parts."""
+        for part in self.parts:
+            part.fill_texts(fill)
+        self.problems = tuple(
+            replace(problem, what=fill(problem.what), file=problem.file and fill(problem.file))
+            for problem in self.problems
+        )
+        self.hint = self.hint and fill(self.hint)
+        self.further = self.further and fill(self.further)
+        self.readings = tuple(
+            replace(reading, meaning=fill(reading.meaning)) for reading in self.readings
+        )
+        self.args = ("\n".join(self.lines()),)
 
     def add_commands(self, offer: Callable[[Mapping[str, Any]], str]) -> None:
         """Add the command with the fixes, or that of each reading, as `offer` writes options."""
@@ -284,15 +300,18 @@ def not_a_table_error(given: object, flag: str | None = None) -> UsageError:
     """Build the error for an object that is not a table; flag: the option that should name one."""
     hint = "pass a path, a list of paths, or a polars, pandas or Arrow data frame"
     hint += "" if flag else "; or two arrays: (y_true, y_prob)"
-    what = f"{flag} {given!r:.60}" if flag else type(given).__name__
+    what = f"{OPTION}{flag}{END} {given!r:.60}" if flag else type(given).__name__
     return UsageError.new(f"{what} is not a table", "no-input", hint=hint)
 
 
-def unknown_model_error(option: str, name: str, models: Iterable[str]) -> UsageError:
-    """Build the error for an option that names an unknown model."""
+def unknown_model_error(
+    flag: str, name: str, models: Iterable[str], *, part: str = ""
+) -> UsageError:
+    """Build the error for an option, or a part of its value, that names an unknown model."""
     models = list(models)
     hint = suggestion(name, models) or f"choose one of {list_names(models)}"
-    return UsageError.new(f"{option}: unknown model {quote_name(name)}", "unknown-model", hint=hint)
+    message = f"{OPTION}{flag}{END}{part}: unknown model {quote_name(name)}"
+    return UsageError.new(message, "unknown-model", hint=hint)
 
 
 def unknown_column_error(
@@ -300,14 +319,15 @@ def unknown_column_error(
 ) -> DataError:
     """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
-    hint = suggestion(name, columns) or (flag and f"add {flag} NAME with one of these columns")
+    hint = suggestion(name, columns) or (
+        flag and f"add {OPTION}{flag} NAME{END} with one of these columns"
+    )
     what = f"no column {quote_name(name)}; columns: {list_names(columns)}"
     return DataError.new(what, "unknown-column", file, hint=hint)
 
 
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
-# a word as `quote_word` writes it
-WORD = r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"$`\\!]*"|[^\s'"])+"""
+# the pieces of a word as `quote_word` writes it
 _PIECE = r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>[^"$`\\!]*)"|(.)"""
 
 
@@ -323,7 +343,7 @@ def quote_word(text: str, *, bare: bool = True) -> str:
 def format_option(flag: str, value: str, *, bare: bool = False) -> str:
     """Write an option with its value in quotes; a value that begins with `-` follows `=`."""
     between = "=" if value.startswith("-") and value != "-" else " "
-    return f"{flag}{between}{quote_word(value, bare=bare)}"
+    return f"{OPTION}{flag}{between}{quote_word(value, bare=bare)}{END}"
 
 
 def format_command_line(words: Iterable[str]) -> str:

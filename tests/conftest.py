@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import signal
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 import tests.thoroughness  # noqa: F401 - it registers the profiles
+from clfeval.placeholders import fill_for_shell
 
 pytest_plugins = ["tests.texts", "tests.language"]
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +65,16 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Escape the marks of placeholders in a report, which a worker could not send."""
+    report = yield
+    text = str(report.longrepr or "")
+    if not text.isascii() and text != fill_for_shell(text):
+        report.longrepr = text.encode(errors="backslashreplace").decode()
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

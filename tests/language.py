@@ -15,6 +15,7 @@ import pytest
 
 from clfeval.document import Answer, ResultNote
 from clfeval.errors import Problem
+from clfeval.placeholders import fill_for_shell
 
 PAGE = Path(__file__).parent.parent / "clfeval" / "guide" / "words.md"
 WORDS = 25  # of a sentence at most, names and numbers not counted
@@ -80,7 +81,7 @@ def _watch(kind: type, text: Any) -> None:
     @wraps(made)
     def init(self: Any, *given: Any, **named: Any) -> None:
         made(self, *given, **named)
-        _made[re.sub(r"\d+(?:\.\d+)?", "0", text(self))] = kind is Answer
+        _made[re.sub(r"\d+(?:\.\d+)?", "0", fill_for_shell(text(self)))] = kind is Answer
 
     kind.__init__ = init  # type: ignore[misc]
 

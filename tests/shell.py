@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from clfeval.api.texts import fill_result
+from clfeval.errors import ClfevalError
 from clfeval.methods.command_lookup import command_of
+from clfeval.placeholders import fill_for_shell
 
 
 def at_shell(function: Any) -> Any:
@@ -14,6 +17,11 @@ def at_shell(function: Any) -> Any:
 
     def called(table: Any = None, *, on_open: Any = None, **given: Any) -> Any:
         assert given.keys() <= known, f"no options: {given.keys() - known}"
-        return function.compute(table, given, on_open or (lambda _: None), lambda _: "")
+        try:
+            result = function.compute(table, given, on_open or (lambda _: None), lambda _: "")
+        except ClfevalError as error:
+            error.fill_texts(fill_for_shell)
+            raise
+        return fill_result(result, fill_for_shell)
 
     return called

@@ -22,6 +22,7 @@ from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
 from clfeval.methods.command_lookup import command_of
+from clfeval.placeholders import fill_for_shell
 from clfeval.views.ci import as_junit
 from clfeval.views.page import as_html
 from clfeval.views.table_layout import baseline_tables
@@ -185,7 +186,7 @@ def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
         ("b", "recall"): (None, "not_in_both"),
         ("c", "recall"): (None, "not_in_baseline"),
     }
-    check_text(compared(result(c={"recall": LOW}), old).answer[0].text)
+    check_text(fill_for_shell(compared(result(c={"recall": LOW}), old).answer[0].text))
 
 
 def test_a_change_from_infinity_is_undefined_and_misses_a_limit() -> None:

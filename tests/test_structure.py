@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from clfeval import placeholders
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "clfeval"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -24,33 +26,34 @@ CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 # imports inside the methods that print and save only; what is public is imported by its name,
 # on first use
 _ROOMS = """
-errors: records
+errors: placeholders records
 arrays: records | numpy
-options: errors records
+options: errors placeholders records
 formatting:
 interrupt:
 json_schema:
 output_files: interrupt
+placeholders:
 records:
 document: json_schema records
-measures: arrays errors records | numpy
+measures: arrays errors placeholders records | numpy
 inference: arrays records | numpy scipy
-tables: arrays document errors json_schema options output_files records | backports compression
-  narwhals numpy polars yaml
-counts: arrays document errors formatting inference records tables | numpy
-pages: document formatting measures records
+tables: arrays document errors json_schema options output_files placeholders records | backports
+  compression narwhals numpy polars yaml
+counts: arrays document errors formatting inference placeholders records tables | numpy
+pages: document formatting measures placeholders records
 compare: arrays counts document errors formatting inference json_schema measures options
-  output_files pages records | numpy
-methods: arrays compare counts document errors formatting inference measures options records
-  tables | numpy
-views: arrays compare document errors formatting methods options output_files pages records
-  | numpy plotext resvg_py rich
-api: compare counts document errors formatting measures methods options pages records tables
-  views | numpy pandas polars
+  output_files pages placeholders records | numpy
+methods: arrays compare counts document errors formatting inference measures options
+  placeholders records tables | numpy
+views: arrays compare document errors formatting methods options output_files pages placeholders
+  records | numpy plotext resvg_py rich
+api: compare counts document errors formatting measures methods options pages placeholders
+  records tables views | numpy pandas polars
 suite: api compare document errors formatting measures methods options output_files pages
-  records tables views
-cli: api compare document errors formatting interrupt methods options output_files pages records
-  suite tables views | rich typer
+  placeholders records tables views
+cli: api compare document errors formatting interrupt methods options output_files pages
+  placeholders records suite tables views | rich typer
 __init__:
 __main__: cli interrupt
 """
@@ -296,6 +299,97 @@ def test_a_role_in_a_proposal_is_found(code: str) -> None:
 )
 def test_what_proposes_no_role_is_not(code: str) -> None:
     assert not any(writes_role(node) for node in ast.walk(ast.parse(code)))
+
+
+# help texts, and the screens of --explain, which only a shell has
+TEXTS_OF_A_SHELL = (
+    "cli/app.py",
+    "cli/command.py",
+    "cli/help_and_completion.py",
+    "pages/codes.py",
+    "pages/explain.py",
+    "methods/measurement/measure_rows.py",
+    "placeholders.py",
+    "__main__.py",
+)
+DECLARATIONS = ("Opt", "Command", "_rate_option", "margin_option")
+MARKS = {
+    name: getattr(placeholders, name) for name in ("OPTION", "SWITCH", "COMMAND", "ADD", "END")
+}
+_FILLED = re.compile(
+    f"[{placeholders.OPTION}{placeholders.SWITCH}{placeholders.COMMAND}][^{placeholders.END}]*"
+)
+_NAMES_AN_OPTION = re.compile(r"(?<![\w-])(?:--[a-z{]|FLAG)")
+_IS_A_FLAG = re.compile(r"-(?:-[a-z]+)+=?|-f|--\{\}|FLAG=")
+# a panel of the help, the name of a table that options hold, and words of a command line
+NO_MESSAGES = ("With --from predictions", "--sensitivity --specificity", "mlcps --from predictions")
+
+
+def texts_without_docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a file with their marks, but those of options' declarations.
+
+    What is put in is `{}`, or `FLAG` where it is the flag of an option.
+    """
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(node.value)  # documentation
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in DECLARATIONS:
+            skipped |= {*ast.walk(node)}
+        elif isinstance(node, ast.JoinedStr):
+            skipped |= {*node.values}
+    for node in ast.walk(tree_of(path)):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(map(text_of_piece, node.values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def text_of_piece(piece: ast.expr) -> str:
+    """Return a piece of a formatted text as it is checked."""
+    if isinstance(piece, ast.Constant):
+        return str(piece.value)
+    assert isinstance(piece, ast.FormattedValue)
+    name = getattr(piece.value, "attr", getattr(piece.value, "id", ""))
+    return MARKS.get(name, "FLAG" if name.casefold() == "flag" else "{}")
+
+
+def options_without_marks(path: Path) -> list[str]:
+    """Return the texts of a file that name an option outside a placeholder, with their lines."""
+    return [
+        f"{path.name}:{line}: {text}"
+        for line, text in texts_without_docstrings(path)
+        if text not in NO_MESSAGES
+        and not _IS_A_FLAG.fullmatch(text)
+        and _NAMES_AN_OPTION.search(_FILLED.sub("", text))
+    ]
+
+
+def test_a_text_names_options_in_placeholders_only() -> None:
+    """A text says an option in the words of its reader: a shell, Python or YAML."""
+    checked = [path for path in FILES if str(path.relative_to(PACKAGE)) not in TEXTS_OF_A_SHELL]
+    assert [text for path in checked for text in options_without_marks(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [
+        ('hint = "add --id COLUMN"', 1),
+        ('hint = f"add {OPTION}--id COLUMN{END}"', 0),
+        ('hint = f"{flag} is not given"', 1),
+        ('hint = f"{OPTION}{option.flag}{END} {name} or --id"', 1),
+        ("hint = f\"{'--id' * bool(name)}, --by\"", 1),
+        ('flag = "--id"', 0),
+        ('"""Read --id."""', 0),
+        ('id: Opt("Column of ids, not with --join.") = None', 0),
+    ],
+)
+def test_an_option_outside_a_placeholder_is_found(code: str, number: int, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(code, encoding="utf-8")
+    assert len(options_without_marks(path)) == number
 
 
 def test_the_command_line_starts_without_heavy_libraries() -> None:

@@ -34,6 +34,7 @@ from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import JOIN_NOTHING
@@ -68,7 +69,9 @@ def history_trend(
     labels = past.labels(command)
     if label is not None and label not in labels:
         hint = suggestion(label, labels) or f"labels: {list_names(labels)}"
-        raise UsageError.new(f"--label: there is no label '{label}'", history.CODE, name, hint=hint)
+        raise UsageError.new(
+            f"{OPTION}--label{END}: there is no label '{label}'", history.CODE, name, hint=hint
+        )
     if accept:
         chosen = label or labels[-1]
         now = [one for one in past.lines if (one.command, one.label) == (command, chosen)]
@@ -243,11 +246,15 @@ def table_baseline(
 def _refuse_without_rows(result: Document, options: Mapping[str, Any]) -> None:
     """Raise UsageError for a saved result, and for joined tables: these are not joined again."""
     if result.again:
-        message = "--baseline names a table, but a saved result has no rows to compare"
-        raise bad_option(message, "give a saved result: --baseline RESULT.json")
+        message = (
+            f"{OPTION}--baseline{END} names a table, but a saved result has no rows to compare"
+        )
+        raise bad_option(message, f"give a saved result: {OPTION}--baseline RESULT.json{END}")
     if options.get("join") not in (None, JOIN_NOTHING):
-        hint = "save the earlier result and compare with it: --baseline RESULT.json"
-        raise bad_option("--baseline TABLE cannot be used with --join", hint)
+        hint = f"save the earlier result and compare with it: {OPTION}--baseline RESULT.json{END}"
+        raise bad_option(
+            f"{OPTION}--baseline TABLE{END} cannot be used with {OPTION}--join{END}", hint
+        )
 
 
 def _read_baseline(
@@ -313,7 +320,7 @@ def _join_obstacle(
         if one.columns.run is not None:
             return "runs may repeat rows"
         if one.columns.id is None:
-            return f"{one.files[0].name} has no id column (add --id COLUMN)"
+            return f"{one.files[0].name} has no id column (add {OPTION}--id COLUMN{END})"
     if now.columns.id != then.columns.id:
         return f"the id columns are '{now.columns.id}' and '{then.columns.id}'"
     return None

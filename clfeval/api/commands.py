@@ -22,6 +22,7 @@ from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list, changed_options
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input, split_path, table_paths
 from clfeval.tables.layouts.counts_file import COUNTS_FILE
 from clfeval.tables.prediction_files import open_predictions
@@ -44,8 +45,10 @@ def saved_result(given: object) -> Document | None:
     files = [split_path(path)[1] for path in table_paths(given)]
     if len(files) > 1:
         hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
-        raise bad_option("report takes one saved result; use --baseline to compare two", hint)
-    result = read_result(fspath(saved[0]), "give a file written by --save NAME.json")
+        raise bad_option(
+            f"report takes one saved result; use {OPTION}--baseline{END} to compare two", hint
+        )
+    result = read_result(fspath(saved[0]), f"give a file written by {OPTION}--save NAME.json{END}")
     return replace(result, gates=(), again=True, python=False)
 
 
@@ -125,8 +128,8 @@ _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps"
 
 def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
     if sample.counted is None:
-        what = f"--with {name} needs rows, but the table holds counts"
-        hint = "for counts use --with phidelta,tune-jpt"
+        what = f"{OPTION}--with{END} {name} needs rows, but the table holds counts"
+        hint = f"for counts use {OPTION}--with phidelta,tune-jpt{END}"
         raise UsageError.new(what, "needs-predictions", hint=hint)
     return sample.counted
 
@@ -162,7 +165,7 @@ def report(
     if (saved := saved_result(table)) is not None:
         for option in (*changed_options(options), *changed_options(reading_options)):
             if option.name != "dry_run":
-                message = f"{option.flag} does not apply to a saved result"
+                message = f"{OPTION}{option.flag}{END} does not apply to a saved result"
                 raise bad_option(message, "remove it, or give the table")
         yield PreparedResult(lambda: saved, {})
         return
@@ -176,7 +179,7 @@ def report(
     )
     roles = roles.with_runs(options.run, files=options.run_files)
     if options.runs and options.methods:
-        raise bad_option("--with cannot be used with runs, which may repeat rows")
+        raise bad_option(f"{OPTION}--with{END} cannot be used with runs, which may repeat rows")
     with open_predictions(table, roles, keep_counts=True) as opened:
         predictions = opened.announced(on_open)
         sample = read_sample(predictions)
@@ -247,22 +250,11 @@ def phidelta(
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:
-        if reading_options.engine not in (None, "polars"):
-            raise bad_option("--engine does not apply to --features", "leave it out")
-        others = ("model", "kind", "threshold", "by", "cluster", "join")
-        refused_options = [
-            option for option in changed_options(reading_options) if option.field in others
-        ]
-        if refused_options := [*changed_options(classifiers), *refused_options]:
-            flag = refused_options[0].flag
-            hint = f"remove {flag}" + "; use --cut for features" * (flag == "--threshold")
-            raise bad_option(f"{flag} applies to classifiers, not to --features", hint)
-        if plane.interval not in ("exact", "none"):
-            raise bad_option(f"--interval {plane.interval} does not apply to --features")
-        if reading_options.layout not in (None, "wide", "long"):
-            raise bad_option(f"--layout {reading_options.layout} does not apply to --features")
+        _refuse_options_of_classifiers(reading_options, plane, classifiers)
         if "-" in table_paths(table) and "-" in table_paths(features.truth_table):
-            raise bad_option("the table and --truth-table cannot both be standard input")
+            raise bad_option(
+                f"the table and {OPTION}--truth-table{END} cannot both be standard input"
+            )
         from clfeval.counts.features.count import count_features
         from clfeval.methods.phidelta.features import feature_result
         from clfeval.tables.feature import open_features
@@ -287,6 +279,37 @@ def phidelta(
         yield _prepared_result(sample, lambda: classifier_result(sample, plane, classifiers))
 
 
+def _refuse_options_of_classifiers(
+    reading_options: Input, plane: PlaneOptions, classifiers: ClassifierOptions
+) -> None:
+    """Raise UsageError for options that apply to classifiers, where features are given."""
+    if reading_options.engine not in (None, "polars"):
+        raise bad_option(
+            f"{OPTION}--engine{END} does not apply to {OPTION}--features{END}", "leave it out"
+        )
+    others = ("model", "kind", "threshold", "by", "cluster", "join")
+    refused_options = [
+        option for option in changed_options(reading_options) if option.field in others
+    ]
+    if refused_options := [*changed_options(classifiers), *refused_options]:
+        flag = refused_options[0].flag
+        hint = f"remove {OPTION}{flag}{END}"
+        if flag == "--threshold":
+            hint += f"; use {OPTION}--cut{END} for features"
+        raise bad_option(
+            f"{OPTION}{flag}{END} applies to classifiers, not to {OPTION}--features{END}", hint
+        )
+    if plane.interval not in ("exact", "none"):
+        raise bad_option(
+            f"{OPTION}--interval{END} {plane.interval} does not apply to {OPTION}--features{END}"
+        )
+    if reading_options.layout not in (None, "wide", "long"):
+        raise bad_option(
+            f"{OPTION}--layout{END} {reading_options.layout} does not apply to "
+            f"{OPTION}--features{END}"
+        )
+
+
 @public_function
 def count(
     table: object, reading_options: Input, options: CountOptions, on_open: OnOpen
@@ -308,7 +331,7 @@ def count(
         if options.against is not None:
             with open_predictions(options.against, Input(ranks=True)) as counts_file:
                 if counts_file.layout is not COUNTS_FILE:
-                    message = "--against needs added counts, a file of clfeval count"
+                    message = f"{OPTION}--against{END} needs added counts, a file of clfeval count"
                     raise UsageError.new(message, "needs-predictions", counts_file.files[0].name)
                 merged = _need_predictions(read_sample(counts_file), "count")
         yield _prepared_result(sample, lambda: count_result(counts, options, merged))
@@ -337,23 +360,29 @@ def tune_jpt(
     rates = options.sensitivity is not None or options.specificity is not None
     sources = {
         "a table": table is not None,
-        "--counts": options.counts,
-        "--sensitivity and --specificity": rates,
+        f"{OPTION}--counts{END}": options.counts,
+        f"{OPTION}--sensitivity{END} and {OPTION}--specificity{END}": rates,
     }
     said_by = [name for name, is_given in sources.items() if is_given]
     if not said_by:
-        hint = "give a table, or --counts TP,FP,FN,TN, or --sensitivity and --specificity"
+        hint = (
+            f"give a table, or {OPTION}--counts TP,FP,FN,TN{END}, or {OPTION}--sensitivity{END} "
+            f"and {OPTION}--specificity{END}"
+        )
         raise UsageError.new("there is no table and there are no counts", "no-input", hint=hint)
     if len(said_by) > 1:
         commas = None
         if options.counts and all(path.isdecimal() for path in table_paths(table)):
             first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
-            commas = f"separate counts by commas: --counts {','.join([first, *table_paths(table)])}"
+            commas = (
+                "separate counts by commas: "
+                f"{OPTION}--counts {','.join([first, *table_paths(table)])}{END}"
+            )
         raise bad_option(f"{' and '.join(said_by)} exclude each other", commas or "give one")
     if table is None:
         for option in changed_options(reading_options):
             if option.field not in ("positive", "dry_run"):
-                raise bad_option(f"{option.flag} needs a table")
+                raise bad_option(f"{OPTION}{option.flag}{END} needs a table")
         if rates:
             sample = tuned.sample_from_rates(
                 options.sensitivity, options.specificity, reading_options

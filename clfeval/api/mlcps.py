@@ -21,6 +21,7 @@ from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, make_scales
 from clfeval.options.declaration import changed_options
+from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.tables.input import Input, table_paths
 from clfeval.tables.metric.grid import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics
@@ -55,9 +56,14 @@ def mlcps(
     read, wanted = _read_metric_table, options.metric
     if options.source == "predictions":
         if options.transpose:
-            raise bad_option("--transpose applies to metric tables, not to predictions")
+            raise bad_option(
+                f"{OPTION}--transpose{END} applies to metric tables, not to predictions"
+            )
         if options.interval == "none" and options.resamples is not None:
-            raise bad_option("--resamples needs the bootstrap, which --interval none switches off")
+            raise bad_option(
+                f"{OPTION}--resamples{END} needs the bootstrap, which {OPTION}--interval none{END} "
+                "switches off"
+            )
         read, wanted = _metrics_from_predictions, parse_measure_names(wanted) or DEFAULT
         options = options.expand_globs(wanted)
         check_scales(wanted, options)
@@ -75,7 +81,7 @@ def mlcps(
         except UsageError as error:
             if error.problems[0].code != "unknown-metric":
                 raise
-            hint = "select metrics that both tables have: --metric NAME"
+            hint = f"select metrics that both tables have: {OPTION}--metric NAME{END}"
             raise DataError(error.problems, hint=hint) from error
     scales, _ = make_scales(given, options.expand_globs(given.metrics))
     if other is not None:
@@ -89,10 +95,14 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
     given = [one.flag for one in changed_options(said, with_input(MLCPS)) if one.field in PREDICTED]
     given += ["--resamples"] if options.resamples is not None else []
     if given:
-        what = f"{given[0]} applies to predictions, but this is a metric table"
-        raise bad_option(what, "add --from predictions if the table holds predictions")
+        what = f"{OPTION}{given[0]}{END} applies to predictions, but this is a metric table"
+        raise bad_option(
+            what, f"add {OPTION}--from predictions{END} if the table holds predictions"
+        )
     if options.transpose and said.layout == "long":
-        raise bad_option("--transpose applies to wide tables, not to --layout long")
+        raise bad_option(
+            f"{OPTION}--transpose{END} applies to wide tables, not to {OPTION}--layout long{END}"
+        )
 
 
 def _read_metric_table(
@@ -181,7 +191,9 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, are_requested: bool) 
             raise not_transposed_error(name, message)
         message = f"its rows are metrics ({rows}) and its columns are models"
         fixes = {"transpose": True}
-        raise DataError.new(message, "turned-table", name, hint="add --transpose", fixes=fixes)
+        raise DataError.new(
+            message, "turned-table", name, hint=f"add {SWITCH}--transpose{END}", fixes=fixes
+        )
     measures = [name for name in sheet.ignored if measure_of_column(name) is not None]
     if measures:
         others_suffice = len(sheet.metrics) >= RAYS
@@ -231,7 +243,10 @@ def explain_unfit(metric: str) -> str:
     """Return why a measure cannot be a ray of the polygon; empty if it can."""
     measure = measure_of_column(metric)
     if measure is not None and (measure.aim is not None or measure.best == "none"):
-        return "neither higher nor lower is better; set a goal with --desirability FILE.yaml"
+        return (
+            "neither higher nor lower is better; set a goal with "
+            f"{OPTION}--desirability FILE.yaml{END}"
+        )
     if measure is None or (isfinite(measure.low) and isfinite(measure.high)):
         return ""
-    return "it has no finite range; give one with --rescale NAME=LOW:HIGH"
+    return f"it has no finite range; give one with {OPTION}--rescale NAME=LOW:HIGH{END}"

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc
-from types import NoneType
 from typing import Any, cast
 
 import numpy as np
@@ -18,13 +17,14 @@ import numpy as np
 from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
 from clfeval.api.signatures import keyword_parameter
+from clfeval.api.texts import fill_result
 from clfeval.compare.gates.kinds import BASELINE, FAIL_UNDER, MAX_DROP
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
 from clfeval.methods.command_lookup import command_of
-from clfeval.options.declaration import Command, Option
-from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
-from clfeval.pages.schema import DRY_RUN
+from clfeval.options.declaration import Command, Option, as_list
+from clfeval.options.syntax import MEANT, PYTHON, Dialect, fill_error, fill_text
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.frames import as_text, first_line_of, pl
 from clfeval.tables.source import FRAME
@@ -65,7 +65,9 @@ def frame_from_arrays(
     arrays = {role: one for role, one in pairs if _of_rows(one, size, columns or table)}
     if arrays and not columns:
         if _rows(table) is None:
-            what = f"--{next(iter(arrays))} is an array, but the table is not in memory"
+            what = (
+                f"{OPTION}--{next(iter(arrays))}{END} is an array, but the table is not in memory"
+            )
             raise bad_option(what, "name a column of the table, or give a data frame")
         columns = _columns(table)
     for role, one in arrays.items():
@@ -373,6 +375,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
         except TypeError as error:
             hint = _hint_on_keywords(steps.__name__, given, shape)
             raise TypeError(f"{steps.__name__}() {error}{hint}") from None
+        dialect = replace(PYTHON, arrays=_options_with_arrays(given))
         try:
             listener = _ignore if on_open is None else on_open
             first, second = map(bound.arguments.get, ARGUMENTS)
@@ -382,12 +385,9 @@ def public_function(steps: Steps) -> Callable[..., Document]:
                 used = {"source": "predictions", **used}  # mlcps reads metrics by default
             write_call = partial(_python_call, steps.__name__, options, used)
             result = compute_or_ask(command, steps, table, used, listener, write_call)
-            return _in_python(result, options)
+            return _in_python(result, options, dialect)
         except ClfevalError as error:
-            reword_error(error, options, PYTHON)
-            if error.hint and not isinstance(given.get("by"), (str, NoneType)):
-                error.hint = re.sub(r"by=('[^']+:4')", r"by={\1: values}", error.hint)
-                error.args = ("\n".join(error.lines()),)
+            fill_error(error, options, dialect)
             raise
 
     @cache
@@ -395,7 +395,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
         command = command_of(steps.__name__)
         options = command.options()
         words = (
-            re.sub(r"([;,]) repeat", r"\1 or several", reword_for_python(text, options))
+            re.sub(r"([;,]) repeat", r"\1 or several", fill_text(text, options, PYTHON))
             for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
         )
         usage = USAGE.replace("NAME(", f"{called.__name__}(")
@@ -410,6 +410,12 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     del public.__wrapped__  # its signature is not that of the public function
     public.compute, public.describe = compute, describe
     return called
+
+
+def _options_with_arrays(keywords: Mapping[str, object]) -> frozenset[str]:
+    """Return the options whose columns are given as arrays by name, not by names of columns."""
+    names = as_list(keywords.get("by"))
+    return frozenset() if all(isinstance(name, str) for name in names) else frozenset({"by"})
 
 
 def _ignore(_: OpenedTable) -> None:
@@ -429,41 +435,22 @@ def _hint_on_keywords(function: str, given: Mapping[str, Any], shape: Signature)
     if unknown is None:
         return f"; {function}(y_true, y_prob) or (table, truth='outcome')"
     options = command_of(function).options()
-    meant = reword_for_python(MEANT.get(f"--{unknown.replace('_', '-')}", ""), options)
+    meant = fill_text(MEANT.get(f"--{unknown.replace('_', '-')}", ""), options, PYTHON)
     if use := ELSEWHERE.get(unknown, meant):
         return f"; use {use}"
     similar = suggestion(unknown, [*shape.parameters]) if unknown else None
     return f"; {similar}" if similar else ""
 
 
-def _in_python(result: Document, options: Sequence[Option]) -> Result:
-    """Return a result with its texts reworded for Python."""
-    return Result.from_document(
-        replace(
-            result,
-            python=True,
-            answer=tuple(
-                replace(one, text=reword_for_python(one.text, options)) for one in result.answer
-            ),
-            warnings=tuple(
-                replace(one, message=reword_for_python(one.message, options))
-                for one in result.warnings
-            ),
-            methods={name: _in_python(one, options) for name, one in result.methods.items()},
-            tables=result.tables
-            if result.command != DRY_RUN
-            else {
-                name: [
-                    {
-                        key: reword_for_python(cell, options) if isinstance(cell, str) else cell
-                        for key, cell in row.items()
-                    }
-                    for row in rows
-                ]
-                for name, rows in result.tables.items()
-            },
-        )
-    )
+def _in_python(result: Document, options: Sequence[Option], dialect: Dialect) -> Result:
+    """Return a result with its texts filled for Python."""
+    filled = fill_result(result, lambda text: fill_text(text, options, dialect))
+    methods = {name: _as_result(other) for name, other in filled.methods.items()}
+    return _as_result(replace(filled, methods=methods))
+
+
+def _as_result(result: Document) -> Result:
+    return Result.from_document(replace(result, python=True))
 
 
 def _python_call(

@@ -21,6 +21,7 @@ from clfeval.errors import (
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Option, as_list, changed_options, format_value
 from clfeval.pages.schema import DRY_RUN
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import table_paths
@@ -55,7 +56,8 @@ def dry_result(
     ]
     pairs = [(group, option) for group in groups for option in changed_options(group)]
     changed = {
-        option.flag: _shell_value(option, getattr(group, option.field)) for group, option in pairs
+        f"{OPTION}{option.flag}{END}": _shell_value(option, getattr(group, option.field))
+        for group, option in pairs
     }
     plan: list[Row] = [{"what": k, "value": str(v)} for k, v in {**facts, **changed}.items()]
     answer = Answer("readable", f"Nothing is ambiguous: {command.name} can evaluate this table.")
@@ -336,7 +338,7 @@ def _count_of_others(tried: Sequence[TriedReading]) -> str | None:
     if not tried:
         return None
     names = dict.fromkeys(name for attempt in tried for name in attempt.reading.options)
-    flags = join_texts([f"--{name.replace('_', '-')}" for name in names], 4)
+    flags = join_texts([f"{OPTION}--{name.replace('_', '-')}{END}" for name in names], 4)
     return f"{len(tried)} more, with other values of {flags}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from importlib import import_module
 from inspect import Parameter, Signature
 from os import PathLike, fspath
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, get_args
 
 from clfeval import COMMANDS
 from clfeval.api.signatures import keyword_parameter
+from clfeval.api.texts import fill_result
 from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document, Gate
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
 from clfeval.methods.command_lookup import command_of
-from clfeval.options.declaration import build_group, options_of
-from clfeval.options.syntax import PYTHON, accept_size, reword_error, reword_for_python
+from clfeval.options.declaration import Option, build_group, options_of
+from clfeval.options.syntax import PYTHON, accept_size, fill_error, fill_text
 from clfeval.records import field_values
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
 
@@ -32,13 +34,18 @@ OFFER = "result.show(NAME) or result.show('all')"
 
 @contextmanager
 def _in_python(command: str | None = None) -> Iterator[None]:
-    """Reword errors of the block for Python."""
+    """Fill the texts of errors of the block for Python."""
     try:
         yield
     except ClfevalError as error:
-        options = command_of(command).options() if command in COMMANDS else []
-        reword_error(error, [*options_of(Gates), *options], PYTHON)
+        fill_error(error, _options_of_gates(command), PYTHON)
         raise
+
+
+def _options_of_gates(command: str | None) -> list[Option]:
+    """Return the options of gates, and of a command."""
+    options = command_of(command).options() if command in COMMANDS else ()
+    return [*options_of(Gates), *options]
 
 
 class PrintableGate(Gate):
@@ -178,7 +185,9 @@ class Result(Document):
 
         _refuse_unknown_keywords(limits)
         with _in_python(self.command):
-            return GateReport.from_document(evaluate_gates(self, build_group(Gates, limits)))
+            evaluated = evaluate_gates(self, build_group(Gates, limits))
+            fill = partial(fill_text, options=_options_of_gates(self.command), dialect=PYTHON)
+            return GateReport.from_document(fill_result(evaluated, fill))
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""
@@ -240,8 +249,10 @@ class GateReport(Result):
             sentence.text for sentence in self.answer if sentence.code.startswith("baseline")
         ]
         options = options_of(Gates)
-        sentences = [gate_sentence(gate) for gate in self.gates if not gate.passed]
-        failed = [f"gate missed: {reword_for_python(text, options)}" for text in sentences]
+        fill = partial(fill_text, options=options, dialect=PYTHON)
+        failed = [
+            f"gate missed: {gate_sentence(gate, fill)}" for gate in self.gates if not gate.passed
+        ]
         return "\n".join(failed + changes) or f"{format_count(len(self.gates), 'gate')} met"
 
     __repr__ = __str__

@@ -28,6 +28,7 @@ from clfeval.methods.command_lookup import command_of
 from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
 from clfeval.options.syntax import MEANT
+from clfeval.placeholders import fill_for_shell
 from clfeval.tables.input import split_path
 
 if TYPE_CHECKING:
@@ -181,9 +182,10 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
 
     def computed() -> Document:
         from clfeval.api.baseline import compute_with_gates
+        from clfeval.api.texts import fill_result
 
         write = partial(command_line_with_fixes, sys.argv[1:], options)
-        return compute_with_gates(
+        result = compute_with_gates(
             command,
             tables or None,
             settings,
@@ -193,6 +195,7 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
             label=history.label,
             dry=dry,
         )
+        return fill_result(result, fill_for_shell)
 
     files = (settings.get(option.name) for option in options if option.opt.reads)
     paths = [*(split_path(table)[1] for table in tables), *filter(None, files)]
@@ -261,7 +264,8 @@ def _typer_parameter(option: Option) -> Parameter:
     completes, word = COMPLETES[opt.completes]
     if not any(name.endswith("_COMPLETE") for name in os.environ):  # typer inspects each function
         completes = None
-    words, helped = "|".join(option.choices), opt.help
+    words = "|".join(option.choices)
+    helped = fill_for_shell(opt.help)
     if len(words) > SPELT and opt.metavar is None:
         helped = f"{helped} One of {', '.join(option.choices)}."
         words = option.field.rpartition("_")[2].upper()

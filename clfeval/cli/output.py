@@ -22,6 +22,7 @@ from clfeval.formatting import DIGITS, MOST_DIGITS, printable
 from clfeval.interrupt import CleanupState
 from clfeval.options.declaration import Opt
 from clfeval.output_files import open_scratch_file
+from clfeval.placeholders import COMMAND, END, OPTION, fill_for_shell
 from clfeval.records import dataclass
 from clfeval.views import files
 
@@ -107,13 +108,16 @@ class Screen:
 
 def requested_output(output: Output, command: str) -> files.OutputRequest:
     """Return the requested output of a result; UsageError for names the command lacks."""
-    files.check_names(command, output.show, "--show ")
+    files.check_names(command, output.show, f"{OPTION}--show{END} ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
     wanted = files.OutputRequest.from_options(command, output)
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
-        raise bad_option("JSON always has all tables; --show does not apply")
+        raise bad_option(f"JSON always has all tables; {OPTION}--show{END} does not apply")
     if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
-        raise bad_option("--show must name one table for CSV", "for example --show models")
+        raise bad_option(
+            f"{OPTION}--show{END} must name one table for CSV",
+            f"for example {OPTION}--show models{END}",
+        )
     return wanted
 
 
@@ -216,7 +220,7 @@ def print_notes(*said: str) -> None:
     """Write lines to stderr, folded for a terminal, with control characters escaped."""
     if said and sys.stderr is not None:
         try:
-            lines = [line for text in said for line in _fold_line(printable(text))]
+            lines = [line for text in said for line in _fold_line(printable(fill_for_shell(text)))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not lose the result
             abandon_stream("stderr")
@@ -334,6 +338,7 @@ def error_lines(error: ClfevalError, **further: object) -> list[str]:
 
 def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
     """Print an error to standard error, and its annotations for a CI server."""
+    error.fill_texts(fill_for_shell)
     print_notes(*(error_lines(error) if wants_json() else error.lines(verbose=verbose)))
     if kind := last_option_value(sys.argv[1:], "--annotate"):
         from clfeval.views.ci import error_findings
@@ -377,7 +382,8 @@ def error_from_typer(error: BaseException, hints: Sequence[str]) -> ClfevalError
     if told is None:
         return None
     context = getattr(error, "ctx", None)
-    hint = "; ".join(hints) or f"{context.command_path if context else 'clfeval'} --help"
+    command = context.command_path if context else "clfeval"
+    hint = "; ".join(hints) or f"{COMMAND}{command} --help{END}"
     return UsageError(Problem(" ".join(told().split()), "command-line"), hint=hint)
 
 

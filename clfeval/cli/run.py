@@ -37,6 +37,7 @@ from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.output_files import Draft
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE
+from clfeval.placeholders import END, OPTION, fill_for_shell
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import split_path
 from clfeval.views.files import PICTURES, OutputRequest, SavedFiles, table_or_first
@@ -108,7 +109,7 @@ def run_command(
         request.output.save,
         inputs=request.protected_files,
         gates=request.gates.any or request.batch,
-        said="--save ",
+        said=f"{OPTION}--save{END} ",
         command=request.command,
         wanted=wanted_output,
     ) as files:
@@ -202,7 +203,7 @@ def _print_result_notes(
         csv = output.format == "csv" or any(line.endswith(".csv") for line in said)
         if result.methods and csv:
             what = f"note: CSV holds one table of {result.command}"
-            print_notes(f"{what}; for {', '.join(result.methods)} use --format json")
+            print_notes(f"{what}; for {', '.join(result.methods)} use {OPTION}--format json{END}")
         print_notes(*said)
     watched = in_table and screen.tty  # the table on the terminal has them
     if not watched and result.command != SUITE:
@@ -255,8 +256,10 @@ def show_history(_: Command, files: Sequence[str], values: Mapping[str, Any]) ->
 
     def compute() -> Document:
         from clfeval.api.baseline import history_trend
+        from clfeval.api.texts import fill_result
 
-        return history_trend(name, trend.command, accept=trend.accept, label=trend.label)
+        trend_document = history_trend(name, trend.command, accept=trend.accept, label=trend.label)
+        return fill_result(trend_document, fill_for_shell)
 
     def describe(result: Document) -> list[str]:
         label = trend.label or result.parameters["last"]

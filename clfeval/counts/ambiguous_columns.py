@@ -10,6 +10,7 @@ from typing import Any
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, Problem, format_option
 from clfeval.formatting import format_count
+from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import as_text, pl
 from clfeval.tables.input import DEFAULT_THRESHOLD
@@ -38,7 +39,7 @@ def refuse_unbounded_scores(
         is_negative = min(low for low, _ in ranges.values()) < 0
         fixes = {} if is_negative else {"renormalize": True}
         hint = "probabilities must lie between 0 and 1"
-        hint += "; add --renormalize to divide them by their sum" if fixes else ""
+        hint += f"; add {SWITCH}--renormalize{END} to divide them by their sum" if fixes else ""
         raise DataError(problems, hint=hint, fixes=fixes)
     if not ranges or any_range:
         return
@@ -82,7 +83,9 @@ def refuse_shared_threshold(settled: CountSettings, ranges: Mapping[str, Range])
         if scale_midpoint(*score_range) not in scales
     }
     if 0 < len(odd) < len(scaled):
-        _raise_scales(settled, odd, f"on a different scale: does --threshold {cut:g} apply?")
+        _raise_scales(
+            settled, odd, f"on a different scale: does {OPTION}--threshold {cut:g}{END} apply?"
+        )
     for model, score_range in scaled.items():
         _refuse_threshold_of_all_rows(settled, model, score_range, cut)
 
@@ -99,7 +102,9 @@ def _refuse_threshold_of_all_rows(
     plausible = MAX_NEAR_PROBABILITY < cut <= 100 or not too_high
     all_rows = "no row" if too_high else "every row"
     message = f"scores range from {low:g} to {high:g}: at threshold {cut:g} {all_rows} is positive"
-    hint = f"write --threshold {meant:g}" if plausible else "probabilities are at most 1"
+    hint = (
+        f"write {OPTION}--threshold {meant:g}{END}" if plausible else "probabilities are at most 1"
+    )
     fixes = {"threshold": {None: meant}} if plausible else {}
     column = settled.column(model.name)
     problem = Problem(message, "needs-threshold", settled.name, None, column)
@@ -163,7 +168,7 @@ def refuse_probability_sums(
         message = f"the class probabilities of '{model.name}' sum to {sum_text}, not 1 (worst row)"
         problems.append(Problem(message, "bad-sum", file, row, model.columns[0]))
     if problems:
-        hint = "add --renormalize to divide them by their sum in each row"
+        hint = f"add {SWITCH}--renormalize{END} to divide them by their sum in each row"
         raise DataError(problems, hint=hint, fixes={"renormalize": True})
 
 
@@ -239,7 +244,7 @@ def _stray_hint(model: ModelColumns, beyond: pl.DataFrame) -> str:
     hint = "correct the values outside"
     if len(texts) <= MAX_VALUES_IN_HINT:
         flags = " ".join(format_option("--null-value", text) for text in texts)
-        hint += f", or drop their rows with {flags} --missing drop"
+        hint += f", or drop their rows with {flags} {OPTION}--missing drop{END}"
     cut = format_option("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
     return f"{hint}; if these scores are not probabilities, add {cut}"
 
@@ -270,14 +275,14 @@ def guess_score_scale(settled: CountSettings, ranges: Mapping[ModelColumns, Rang
     percent = {scale_midpoint(*bounds) for bounds in ranges.values()} == {PERCENT}
     cut = f"{format_option('--threshold', f'{first.name}=T')} with its threshold T"
     fixes: dict[str, Any] = {}
-    hint = f"add {cut}, or --classes CLASS for each value if the values are classes"
+    hint = f"add {cut}, or {OPTION}--classes CLASS{END} for each value if the values are classes"
     if threshold := _threshold_of_scale(settled, ranges):
         hint, fixes = f"{threshold[0]}; otherwise add {cut}", threshold[1]
     highs = [max(abs(end) for end in bounds) for bounds in ranges.values()]
     are_distant = max(highs) > MEASUREMENT_SPREAD * min(highs)
     are_measurements = len(ranges) >= MANY_MEASUREMENTS and not percent
     if wide and len(ranges) > 2 and (are_distant or are_measurements):
-        hint = f"if the columns are features, run phidelta with --features; {hint}"
+        hint = f"if the columns are features, run phidelta with {OPTION}--features{END}; {hint}"
         fixes["features"] = True
         fixes.pop("threshold", None)
     return hint, fixes
@@ -296,7 +301,7 @@ def _threshold_of_scale(
     alone = share_scale and not has_probabilities
     model, middle = next(iter(scores.items()))
     thresholds = {None: middle} if alone else {m.name: c for m, c in scores.items()}
-    option = f"--threshold {middle:g}"
+    option = f"{OPTION}--threshold {middle:g}{END}"
     if not alone:
         option = format_option("--threshold", f"{model.name}={middle:g}")
     kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(middle, "probabilities")

@@ -14,6 +14,7 @@ from clfeval.errors import (
     list_names,
     quote_word,
 )
+from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import as_text, collect, engine_errors, is_missing, nw
@@ -69,7 +70,10 @@ def refuse_similar_labels(
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
             hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
-            message = f"--classes {quote_word(label)} names one class, which truth does not have"
+            message = (
+                f"{OPTION}--classes{END} {quote_word(label)} names one class, which truth does not "
+                "have"
+            )
             raise bad_option(message, hint)
     declared_labels = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
     refuse_missing_words(file, truth, classes, declared_labels, {*predicted})
@@ -105,7 +109,7 @@ def refuse_similar_labels(
     ]
     every = list(dict.fromkeys(label for _, _, spellings in groups for label in spellings))
     keep = " ".join(format_option("--classes", label) for label in every[:MAX_LABELS_IN_HINT])
-    hint = f"add --fold-labels to merge them, or {keep} to keep them separate"
+    hint = f"add {SWITCH}--fold-labels{END} to merge them, or {keep} to keep them separate"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})
 
 
@@ -146,7 +150,7 @@ def threshold_from_labels(
         )
         message += f"{low}, other labels have scores up to {high}"
         message += "; none is below 0.5: are they probabilities of the predicted class?" * all_high
-        message += " (--kind confidence)" * all_high
+        message += f" ({OPTION}--kind confidence{END})" * all_high
         raise _labels_differ_error(message, model, files[0].name)
     return _shortest_number_between(most, lowest_positive), most, lowest_positive
 
@@ -207,7 +211,9 @@ def _labels_differ_error(
     message: str, model: ModelColumns, file: str, *, code: str = "labels-differ"
 ) -> DataError:
     """Build the error of labels that contradict the scores."""
-    hint = "name the model with --model: the column of its labels, or that of its scores"
+    hint = (
+        f"name the model with {OPTION}--model{END}: the column of its labels, or that of its scores"
+    )
     return DataError.new(message, code, file, None, str(model.beside), hint=hint)
 
 
@@ -239,7 +245,7 @@ def refuse_class_columns_not_in_truth(
             problems += [Problem(message, "class-column", file, 1, name) for name in columns]
     if problems:
         hint = (
-            "name the columns as truth writes the classes, or add --classes CLASS for a class "
-            "without rows in truth"
+            f"name the columns as truth writes the classes, or add {OPTION}--classes CLASS{END} "
+            "for a class without rows in truth"
         )
         raise DataError(problems, hint=hint)

@@ -21,6 +21,7 @@ from clfeval.counts.read_files import EXACT, StoredRows, read_counts
 from clfeval.counts.scores import TopRows, find_top_rows
 from clfeval.counts.unknown_labels import refuse_multilabel_cells
 from clfeval.errors import DataError, UsageError, bad_option
+from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import engine_errors, nw
@@ -42,7 +43,9 @@ def count_predictions(
     """
     if opened.layout is COUNTS_FILE:
         if top is not None:
-            raise bad_option("--top needs rows, but the table holds counts", "leave it out")
+            raise bad_option(
+                f"{OPTION}--top{END} needs rows, but the table holds counts", "leave it out"
+            )
         return PredictionCounts(**read_counts(opened))
     elsewhere = counts_only(opened.files[0].native, opened.roles)
     needs = {
@@ -52,16 +55,21 @@ def count_predictions(
         "--sampling-weights": opened.roles.sampling_weights,
     }
     for flag in [flag for flag, given in needs.items() if given and elsewhere]:
-        raise bad_option(f"{flag} needs rows, which stay in the engine", "leave --engine out")
+        raise bad_option(
+            f"{OPTION}{flag}{END} needs rows, which stay in the engine",
+            f"leave {OPTION}--engine{END} out",
+        )
     if top is not None and opened.roles.threshold:
-        raise bad_option("--top and --threshold cannot be combined")
+        raise bad_option(f"{OPTION}--top{END} and {OPTION}--threshold{END} cannot be combined")
     try:
         counted = _count_as_read(opened, any_range=any_range or top is not None)
         if counted.roles.scores not in (None, EXACT):
             _ = counted.bits  # raises where buckets are impossible
         if elsewhere and counted.multiclass:
             what = f"of {len(counted.order)} classes rows are needed, which stay in the engine"
-            raise UsageError.new(what, "needs-predictions", hint="add --positive CLASS")
+            raise UsageError.new(
+                what, "needs-predictions", hint=f"add {OPTION}--positive CLASS{END}"
+            )
         if elsewhere and labels:
             refuse_fractions(counted)
             kept = counted.kept

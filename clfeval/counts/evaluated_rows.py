@@ -22,6 +22,7 @@ from clfeval.counts.group_rows import (
 )
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.columns import KEY, Mode
 from clfeval.tables.csv import SAMPLE_ROWS
@@ -105,7 +106,7 @@ def _rows_by_label(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
             raise DataError.new(
                 f"slices of different columns have the name '{twice[0]}'",
                 "same-slice",
-                hint="run once for each --by column",
+                hint=f"run once for each {OPTION}--by{END} column",
             )
         found |= dict(zip(ordered, parts, strict=True))
     return found

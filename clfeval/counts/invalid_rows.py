@@ -37,6 +37,7 @@ from clfeval.errors import (
     list_names,
     unknown_model_error,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.engines import counts_only
@@ -64,8 +65,8 @@ from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is the quoted value, the others are options with it
 HINTS = {
-    "missing-value": "fill in the cells, or add --missing drop to drop these rows",
-    "bad-sum": "add --missing drop to drop these rows",
+    "missing-value": f"fill in the cells, or add {OPTION}--missing drop{END} to drop these rows",
+    "bad-sum": f"add {OPTION}--missing drop{END} to drop these rows",
     "bad-number": "if '{value}' means missing, add {null_value}",
     "bad-weight": "a weight must be a finite number of at least 0",
     "duplicate-id": "each id must occur once",
@@ -74,11 +75,11 @@ HINTS = {
 
 ROW_HINTS = HINTS | {
     "duplicate-id": "each id must occur once; if rows share a patient or document, use "
-    "{cluster} instead (mars, phidelta, tune-jpt, report); for several runs, seeds or folds, add "
-    "--run COLUMN (phidelta, report)",
+    "{cluster} instead (mars, phidelta, tune-jpt, report); for several runs, seeds or folds, "
+    f"add {OPTION}--run COLUMN{END} (phidelta, report)",
     "decimal-comma": "if this is a decimal comma, write '{value}' as {point}",
-    "unknown-label": "if it is a class without rows in truth, add {classes}; "
-    "if the column is not a model, add --model NAME for each model",
+    "unknown-label": "if it is a class without rows in truth, add {classes}; if the column is "
+    f"not a model, add {OPTION}--model NAME{END} for each model",
     "duplicate-row": "each id needs one row per model",
     "unequal-ids": "each id needs one row per model",
     "conflicting-value": "all rows of an id must have the same slices and weights",
@@ -373,7 +374,7 @@ def patterns_by_slice(
     kept, found = judged.evaluated_slices(settled)
     if len(found) > MOST_SLICES:
         option = "--by" if columns.run is None else "--run"
-        what = f"{option} {list_names(columns.by)} gives {len(found):,} groups"
+        what = f"{OPTION}{option}{END} {list_names(columns.by)} gives {len(found):,} groups"
         hint = f"use a column with at most {MOST_SLICES} values"
         raise UsageError.new(what, "too-many-slices", hint=hint)
     return {None: patterns(kept)} | {label: patterns(kept[some]) for label, some in found.items()}
@@ -392,8 +393,10 @@ def check_thresholds(settled: CountSettings) -> None:
         if name is not None and name not in kinds:
             raise unknown_model_error("--threshold", name, kinds)
         if name is not None and kinds[name] == "label":
-            raise UsageError.new(f"--threshold names '{name}', which has no scores", "needs-scores")
+            raise UsageError.new(
+                f"{OPTION}--threshold{END} names '{name}', which has no scores", "needs-scores"
+            )
     if given and {*kinds.values()} == {"label"}:
-        what = "--threshold needs scores, but all models have labels"
+        what = f"{OPTION}--threshold{END} needs scores, but all models have labels"
         hint = "leave it out, or use a table of scores"
         raise UsageError.new(what, "needs-scores", hint=hint)

@@ -26,6 +26,7 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.buckets import BITS, OCTAVES
 from clfeval.counts.read_files import PATTERNS, RUNS, SCORES, digests, exact_keys
 from clfeval.errors import DataError, bad_option
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.frames import pl
 
@@ -97,7 +98,7 @@ def hide_small_cells(
         text = f"it has fewer than {min_cell} rows of a class"
         if by:
             text += " in every slice, or in the slices that are left out for it"
-        hint = f"give a smaller number{', or leave out --by' if by else ''}"
+        hint = f"give a smaller number{f', or leave out {OPTION}--by{END}' if by else ''}"
         raise DataError.new(text, "empty-table", name, hint=hint)
     divided: list[DividedModel] = []
     parts = [table[:0]]
@@ -125,13 +126,16 @@ def hide_small_cells(
 def _refuse_open_slices(description: Mapping[str, Any]) -> None:
     """Raise UsageError for slices from whose sizes or sums small counts follow."""
     if len(description["facets"]) > 1:  # each would lack the rows of small slices of the others
-        hint = f"cross them: --by '{'*'.join(description['by'])}'"
-        raise bad_option("--min-cell takes one --by", hint)
+        hint = f"cross them: {OPTION}--by '{'*'.join(description['by'])}'{END}"
+        raise bad_option(f"{OPTION}--min-cell{END} takes one {OPTION}--by{END}", hint)
     for column in (column for text in description["by"] for column in text.split("*")):
         name, _, bins = column.rpartition(":")
         if bins.strip().isdecimal() and name.strip() in description["edges"]:
-            text = f"--by '{column}' makes groups of equal size, from which small counts follow"
-            raise bad_option(text, f"say where to split: --by '{name}:40,65'")
+            text = (
+                f"{OPTION}--by{END} '{column}' makes groups of equal size, from which small counts "
+                "follow"
+            )
+            raise bad_option(text, f"say where to split: {OPTION}--by '{name}:40,65'{END}")
 
 
 def _describe_hidden(

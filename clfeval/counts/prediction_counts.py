@@ -28,6 +28,7 @@ from clfeval.counts.score_tables import ScoreSource, bucketed_scores, has_many_s
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores
 from clfeval.document import InputFile
 from clfeval.errors import bad_option
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import collect, nw
@@ -189,7 +190,7 @@ class PredictionCounts:
         if owned or labels or self.multiclass:
             if bits is not None:
                 what = "buckets are for scores of two classes, without clusters or sampling weights"
-                raise bad_option(f"--scores {asked}: {what}", "leave it out")
+                raise bad_option(f"{OPTION}--scores{END} {asked}: {what}", "leave it out")
             return None
         if asked is not None:
             return bits

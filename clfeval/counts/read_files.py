@@ -19,6 +19,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
 from clfeval.counts.stored_columns import check_cells, check_column_types
 from clfeval.errors import UsageError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import natural_sort_key, nw, pl
@@ -44,7 +45,7 @@ class StoredRows(EvaluatedRows):
     def frames(self, **_: object) -> Any:
         """Raise UsageError: there are no rows."""
         what = f"this needs rows, but of {self.settled.name} there are counts only"
-        hint = "give the table of predictions, without --engine"
+        hint = f"give the table of predictions, without {OPTION}--engine{END}"
         raise UsageError.new(what, "needs-predictions", hint=hint)
 
 
@@ -453,7 +454,7 @@ def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None)
     """
     held = [parse_bits(one["scores"]) for one in files]
     if asked == EXACT and any(held):
-        what = f"--scores {EXACT}, but counts hold buckets of scores"
+        what = f"{OPTION}--scores{END} {EXACT}, but counts hold buckets of scores"
         raise UsageError.new(what, "needs-predictions", hint="count the tables again with it")
     given = [] if asked is None else [parse_bits(asked)]
     if some := [bits for bits in (*held, *given) if bits is not None]:

@@ -13,6 +13,7 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.settings import input_file, start_fingerprints
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.layouts.long import CountsRow, read_confusion_files
@@ -130,7 +131,7 @@ def _refuse_needing_predictions(roles: Input) -> None:
     """Raise UsageError if an option is given that a table of counts cannot serve."""
     for option in ("threshold", "weight", "kind", "cluster"):
         if getattr(roles, option):
-            message = f"--{option} needs predictions, but the table holds counts"
+            message = f"{OPTION}--{option}{END} needs predictions, but the table holds counts"
             raise UsageError.new(message, "needs-predictions", hint="leave it out")
 
 

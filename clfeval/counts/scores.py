@@ -29,6 +29,7 @@ from clfeval.counts.patterns import (
     stack_arrays,
 )
 from clfeval.errors import UsageError, list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import as_text, collect, concatenate_frames, nw
 
@@ -53,7 +54,7 @@ def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[s
     if labels := [model.name for model in columns.models if model.kind == "label"]:
         have = "has" if len(labels) == 1 else "have"
         what = f"scores are needed, but {list_names(labels)} {have} labels"
-        hint = "add --model NAME for each model with scores, or use a table of scores"
+        hint = f"add {OPTION}--model NAME{END} for each model with scores, or use a table of scores"
         raise UsageError.new(what, "needs-scores", settled.name, hint=hint)
     names = tuple(model.name for model in columns.models)
     found = kept.frames(scores=range(len(names)), by=True, target=target)
@@ -99,14 +100,16 @@ def parse_top_count(text: str, rows: int | float) -> float:
     share = fraction.denominator != 1 or "." in text or "%" in text
     if not 0 < fraction <= (1 if share else sys.float_info.max):
         hint = "write a count of at least 1, or a share such as 5%"
-        what = f"--top '{text:.60}' is neither a count nor a fraction"
-        what = what if fraction else f"--top {text:.60} flags no rows"
+        what = f"{OPTION}--top{END} '{text:.60}' is neither a count nor a fraction"
+        what = what if fraction else f"{OPTION}--top{END} {text:.60} flags no rows"
         raise UsageError.new(what, "bad-top", hint=hint)
     # a sum of decimal weights is compared as the decimal number it is written as
     count = fraction * Fraction(repr(rows)) // 1 if share else fraction
     if count < 1:
-        what = f"--top {text} of {rows} rows is less than one row"
-        raise UsageError.new(what, "bad-top", hint="give a count, for example --top 1")
+        what = f"{OPTION}--top{END} {text} of {rows} rows is less than one row"
+        raise UsageError.new(
+            what, "bad-top", hint=f"give a count, for example {OPTION}--top 1{END}"
+        )
     return float(count)
 
 

@@ -15,6 +15,7 @@ from clfeval.counts.ambiguous_labels import (
 )
 from clfeval.document import InputFile
 from clfeval.errors import DataError, OfferedReading, Problem, list_names, suggestion
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
@@ -74,7 +75,7 @@ def resolve_positive(
 def _further(readings: Sequence[OfferedReading]) -> str | None:
     """Return the classes that are not offered as positive, with their option; None if all are."""
     left = [str(reading.options["positive"]) for reading in readings[MOST_OFFERED:]]
-    return f"{len(left)} more: --positive with {list_names(left, 5)}" if left else None
+    return f"{len(left)} more: {OPTION}--positive{END} with {list_names(left, 5)}" if left else None
 
 
 def refuse_truth_of_values(

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, OfferedReading, Problem, list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import pl
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
 from clfeval.tables.profiles import is_score
@@ -82,7 +83,8 @@ def refuse_mixed_predictions(settled: CountSettings, truth_labels: Sequence[str]
 SEPARATORS = r"\s*[;|,]\s*"
 RECIPE = (
     "write one row per label, with columns row, label, truth and prediction (1 where the label "
-    "applies), then add --by label --cluster row --positive 1"
+    f"applies), then add {OPTION}--by label{END} {OPTION}--cluster row{END} "
+    f"{OPTION}--positive 1{END}"
 )
 
 

@@ -19,6 +19,7 @@ from clfeval.measures import (
     ranking,
 )
 from clfeval.measures.record import Measure, Needs
+from clfeval.placeholders import END, OPTION
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
@@ -133,7 +134,7 @@ def threshold_hint(name: str) -> str | None:
     found = re.fullmatch(_AT_CUT, name.strip())
     measure = find_measure(found[1]) if found else None
     if found and measure and measure.needs == "confusion":
-        return f"use --threshold {found[2]} and the measure '{found[1]}'"
+        return f"use {OPTION}--threshold {found[2]}{END} and the measure '{found[1]}'"
     return None
 
 

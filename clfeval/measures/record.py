@@ -8,6 +8,7 @@ from math import inf, isinf, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 from clfeval.errors import UsageError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 if TYPE_CHECKING:  # options take populations: a start must not load numpy
@@ -258,15 +259,17 @@ class Population:
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
             why = f": the population would have no {lacks}" if prevalence in (0, 1) else ""
-            example = f"{option} 0.01" if option == "--prevalence" else "0.01"
+            example = f"{OPTION}{option} 0.01{END}" if option == "--prevalence" else "0.01"
             hint = f"write {example} for 1 positive in 100"
             if 1 <= prevalence < 100:
                 hint = f"write {prevalence / 100:g} for {prevalence:g}%"
-            what = f"{option} {prevalence:g} is not between 0 and 1{why}"
+            what = f"{OPTION}{option}{END} {prevalence:g} is not between 0 and 1{why}"
             raise UsageError.new(what, "bad-prevalence", hint=hint)
         others = (1 - prevalence) / prevalence
         if isinf(others):
-            raise UsageError.new(f"{option} {prevalence:g} is too small", "bad-prevalence")
+            raise UsageError.new(
+                f"{OPTION}{option}{END} {prevalence:g} is too small", "bad-prevalence"
+            )
         ratio = prevalence / (1 - prevalence)
         return cls(prevalence, _format_odds(ratio), ratio)
 
@@ -279,20 +282,21 @@ class Population:
     def from_odds(cls, text: str, option: str = "--prevalence") -> Population:
         """Return the population of `positives:negatives`; UsageError for other texts."""
         left, colon, right = text.partition(":")
-        example = "--sweep 1:100..1:1" if option == "--sweep" else f"{option} 1:100"
+        odds_or_range = "1:100..1:1" if option == "--sweep" else "1:100"
+        example = f"{OPTION}{option} {odds_or_range}{END}"
         try:
             positives, negatives = float(left), float(right)
         except ValueError:
             positives = negatives = nan
         if not colon or not (0 < positives < inf and 0 < negatives < inf):
-            what = f"{option} '{text}' is not positives:negatives, two numbers above 0"
+            what = f"{OPTION}{option}{END} '{text}' is not positives:negatives, two numbers above 0"
             hint = f"write both numbers: {example} for 1 positive to 100 negatives"
             raise UsageError.new(what, "bad-odds", hint=hint)
         odds, total = f"{left.strip()}:{right.strip()}", positives + negatives
         prevalence = positives / total if total < inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            what = f"{option} {odds} rounds to a population without {lacks}"
+            what = f"{OPTION}{option}{END} {odds} rounds to a population without {lacks}"
             raise UsageError.new(what, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
@@ -306,8 +310,8 @@ class Population:
         try:
             share = float(part) / (float(whole) if slash else 1.0) / (100 if percent else 1)
         except (ValueError, ZeroDivisionError):
-            hint = f"write {option} 0.005, 0.5%, 1/200 or 1:199 for 1 positive in 200"
-            what = f"{option} '{text}' is not a share of positives"
+            hint = f"write {OPTION}{option} 0.005{END}, 0.5%, 1/200 or 1:199 for 1 positive in 200"
+            what = f"{OPTION}{option}{END} '{text}' is not a share of positives"
             raise UsageError.new(what, "bad-prevalence", hint=hint) from None
         return cls.from_prevalence(share, option)
 

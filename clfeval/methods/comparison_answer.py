@@ -33,6 +33,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import enough_rows, label_estimates
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass
 
 SEED = 0  # of the draws that adjust p-values
@@ -155,7 +156,7 @@ def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = 
     if stored and options.confidence is not None:
         return (
             "No comparison of scores: counts show which rows scores share only where all files "
-            "are of clfeval count --joint pairs, against just these counts."
+            f"are of {COMMAND}clfeval count --joint pairs{END}, against just these counts."
         )
     if options.reference is not None or (same_rows and options.confidence is not None):
         return ""
@@ -213,8 +214,8 @@ def reference_answers(
             share, usual = (at.flagged.get(str(mine[0][one])) for one in ("model", "reference"))
             if share and usual and not 1 / UNLIKE < share / usual < UNLIKE:
                 text += f"; it flags {100 * usual:.3g}% of the rows, the model {100 * share:.3g}%. "
-                text += "To flag equally many, add --best-threshold "
-                text += f"'detection_prevalence<={usual:.3g}'"
+                text += f"To flag equally many, add {OPTION}--best-threshold "
+                text += f"'detection_prevalence<={usual:.3g}'{END}"
         yield Answer("compared-by-labels", f"{text}.", (), lead)
 
 

@@ -16,6 +16,7 @@ from clfeval.inference.proportions import SHARE_LIMITS
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import undefined_reason
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, fields, replace
 
 Estimates = list[Estimate]
@@ -208,7 +209,7 @@ def share_estimates(
 def fractional_weights_error(*, drawn: bool = False) -> UsageError:
     """Build the error on fractional weights, for features or a bootstrap of rows."""
     why = "a bootstrap needs whole rows" if drawn else "exact intervals of features need whole rows"
-    hint = "add --interval none to compute the values without intervals"
+    hint = f"add {OPTION}--interval none{END} to compute the values without intervals"
     return UsageError.new(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
 
 

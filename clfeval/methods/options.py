@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from clfeval.errors import bad_option, not_a_table_error
 from clfeval.options.declaration import Opt, as_list, to_float, to_mapping
 from clfeval.options.syntax import parse_count_or_all, parse_margins, parse_one_column, parse_words
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def accept_level(flag: str, given: object) -> float:
     level = to_float(flag, given)
     if not 0 < level <= 1 - 1e-9:
         hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
-        raise bad_option(f"{flag} {given} is not between 0 and 1 (at most 0.999999999)", hint)
+        raise bad_option(
+            f"{OPTION}{flag}{END} {given} is not between 0 and 1 (at most 0.999999999)", hint
+        )
     return level
 
 
@@ -80,7 +83,7 @@ def _accept_margins(flag: str, given: object) -> dict[str, float]:
     found = {name: to_float(flag, value) for name, value in named.items()}
     for name, value in found.items():
         if not 0 < value < math.inf:
-            raise bad_option(f"{flag} {name}={value:g} is not a number above 0")
+            raise bad_option(f"{OPTION}{flag}{END} {name}={value:g} is not a number above 0")
     return found
 
 
@@ -127,10 +130,15 @@ def check_reference(
 ) -> None:
     """Raise UsageError for a reference without intervals, and margins of measures not compared."""
     if reference is not None and level is None:
-        raise bad_option("--reference compares by intervals: leave --interval none out")
+        raise bad_option(
+            f"{OPTION}--reference{END} compares by intervals: leave {OPTION}--interval none{END} "
+            "out"
+        )
     if unknown := margin.keys() - {*known}:
-        what = f"--margin {min(unknown)}: models are compared by {', '.join(known)}"
-        raise bad_option(what, "for other measures run clfeval report with --reference MODEL")
+        what = f"{OPTION}--margin{END} {min(unknown)}: models are compared by {', '.join(known)}"
+        raise bad_option(
+            what, f"for other measures run clfeval report with {OPTION}--reference MODEL{END}"
+        )
 
 
 def check_measures(names: Sequence[str]) -> None:
@@ -193,7 +201,9 @@ class RunOptions:
     def check_runs(self) -> None:
         """Raise UsageError where both options are given."""
         if self.run is not None and self.run_files:
-            raise bad_option("--run and --run-files exclude each other: give one")
+            raise bad_option(
+                f"{OPTION}--run{END} and {OPTION}--run-files{END} exclude each other: give one"
+            )
 
 
 class IntervalOptions:
@@ -242,7 +252,7 @@ def _parse_population_range(flag: str, given: str | float) -> tuple[Population, 
         return (Population.from_text(given, flag),)
     ends = Population.from_text(left, flag), Population.from_text(right, flag)
     if ends[0].ratio >= ends[1].ratio:
-        raise bad_option(f"{flag} {given} is not in the order lower, higher")
+        raise bad_option(f"{OPTION}{flag}{END} {given} is not in the order lower, higher")
     return ends
 
 

@@ -27,6 +27,7 @@ from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
+from clfeval.placeholders import COMMAND, END, OPTION
 
 if TYPE_CHECKING:
     from clfeval.methods.report.options import ReportOptions
@@ -160,7 +161,8 @@ def bucket_notes(counted: PredictionCounts, *, curves: bool = True) -> list[Resu
     if not (curves and scored) or counted.bits is None:
         return []
     text = "scores are counted in buckets: curves have a point where each starts, and thresholds "
-    text += "are among these (clfeval report --scores exact: one by one, --with other methods)"
+    text += f"are among these ({COMMAND}clfeval report --scores exact{END}: one by one, "
+    text += f"{OPTION}--with{END} other methods)"
     return [ResultNote("score-buckets", text)]
 
 

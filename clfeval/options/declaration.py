@@ -27,6 +27,7 @@ from typing import (
 )
 
 from clfeval.errors import bad_option
+from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import MISSING, dataclass, field, fields, replace
 
 G = TypeVar("G")
@@ -45,11 +46,12 @@ def format_value(value: object) -> str:
 class Opt:
     """Properties of an option beyond its field's type.
 
-    flags: if not --the-fields-name. parse: from the flag and its texts; write: the inverse, of one
-    value (of a mapping, after the =). many: repeatable in a shell, if the type does not imply it.
-    accept: from the flag and a value of Python or YAML; takes: the accepted type. outside: the
-    error for numbers beyond `least`, `most`, `above`, `below`. needs: a field required, and why.
-    signed: its key in the signature. stated: it is a parameter of the document.
+    help: names other options in placeholders, as Python shows it too. flags: if not
+    --the-fields-name. parse: from the flag and its texts; write: the inverse, of one value (of a
+    mapping, after the =). many: repeatable in a shell, if the type does not imply it. accept: from
+    the flag and a value of Python or YAML; takes: the accepted type. outside: the error for numbers
+    beyond `least`, `most`, `above`, `below`. needs: a field required, and why. signed: its key in
+    the signature. stated: it is a parameter of the document.
     """
 
     help: str
@@ -85,7 +87,7 @@ class Option:
 
     @cached_property
     def flag(self) -> str:
-        """Name of the option in a shell, and in messages before they are reworded."""
+        """Name of the option in a shell, and in the placeholders of messages."""
         flags = self.opt.flags or (f"--{self.field.replace('_', '-')}",)
         return flags[-1].partition("/")[0]
 
@@ -213,7 +215,10 @@ def build_group(
         field, why = option.opt.needs or ("", "")
         if field and not getattr(made, field):
             other = next(one for one in options if one.field == field)
-            raise bad_option(f"{option.flag} {why}: add {other.flag}")
+            remedy = f"{OPTION}{other.flag}{END}"
+            if other.kinds == (bool,):
+                remedy = f"{SWITCH}{other.flag}{END}"
+            raise bad_option(f"{OPTION}{option.flag}{END} {why}: add {remedy}")
     return made
 
 
@@ -227,19 +232,21 @@ def convert_value(option: Option, given: object) -> Any:
         return given
     kind = next((one for one in option.kinds if get_origin(one) is not Literal), None)
     if kind is None:
-        raise bad_option(f"{option.flag} must be one of {', '.join(option.choices)}, not '{given}'")
+        raise bad_option(
+            f"{OPTION}{option.flag}{END} must be one of {', '.join(option.choices)}, not '{given}'"
+        )
     if kind is bool:
         if given is None:
             return option.default  # as if it were not given
         if not isinstance(given, bool) and type(given).__name__ not in ("bool", "bool_"):
-            raise bad_option(f"{option.flag} must be True or False, not {given!r:.60}")
+            raise bad_option(f"{OPTION}{option.flag}{END} must be True or False, not {given!r:.60}")
         return bool(given)
     if kind is int:
         return _convert_integer(option, given)
     if kind is float:
         value = to_float(option.flag, given)
         if _is_out_of_bounds(option.opt, value):
-            raise bad_option(f"{option.flag} {value:g} {option.opt.outside}")
+            raise bad_option(f"{OPTION}{option.flag}{END} {value:g} {option.opt.outside}")
         return value
     if kind is str:
         return _convert_text(option, given)
@@ -251,9 +258,11 @@ def convert_value(option: Option, given: object) -> Any:
     words = get_args(item) if get_origin(item) is Literal else ()
     for value in values:
         if words and (not isinstance(value, str) or value not in words):
-            raise bad_option(f"{option.flag} must be one of {', '.join(words)}, not '{value}'")
+            raise bad_option(
+                f"{OPTION}{option.flag}{END} must be one of {', '.join(words)}, not '{value}'"
+            )
         if not isinstance(value, str):
-            raise bad_option(f"{option.flag} {given!r:.60} is not text")
+            raise bad_option(f"{OPTION}{option.flag}{END} {given!r:.60} is not text")
         _convert_text(option, value)
     return tuple(values)
 
@@ -261,12 +270,14 @@ def convert_value(option: Option, given: object) -> Any:
 def _convert_text(option: Option, value: object) -> str:
     """Return a text; UsageError for other types, and for text that cannot be written as UTF-8."""
     if not isinstance(value, str):
-        raise bad_option(f"{option.flag} {value!r:.60} is not text")
+        raise bad_option(f"{OPTION}{option.flag}{END} {value!r:.60} is not text")
     if option.opt.metavar not in FILE_NAMES and not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise bad_option(f"{option.flag} {value!r:.60} is not UTF-8 text") from None
+            raise bad_option(
+                f"{OPTION}{option.flag}{END} {value!r:.60} is not UTF-8 text"
+            ) from None
     return value
 
 
@@ -278,14 +289,14 @@ def _convert_integer(option: Option, given: object) -> int:
     if value is not None and not _is_out_of_bounds(opt, value):
         return value
     if opt.outside:
-        raise bad_option(f"{option.flag} '{given}' {opt.outside}")
+        raise bad_option(f"{OPTION}{option.flag}{END} '{given}' {opt.outside}")
     if opt.most is None and opt.least is not None:
-        what = f"{option.flag} '{given}' is not a whole number of at least {opt.least}"
-        raise bad_option(what, f"write {option.flag} {max(opt.least, 3):g}")
+        what = f"{OPTION}{option.flag}{END} '{given}' is not a whole number of at least {opt.least}"
+        raise bad_option(what, f"write {OPTION}{option.flag} {max(opt.least, 3):g}{END}")
     if value is None:
-        raise bad_option(f"{option.flag} {given!r} is not a whole number")
+        raise bad_option(f"{OPTION}{option.flag}{END} {given!r} is not a whole number")
     what = f"is not a whole number from {opt.least} to {opt.most:,}"
-    raise bad_option(f"{option.flag} {value} {what}")
+    raise bad_option(f"{OPTION}{option.flag}{END} {value} {what}")
 
 
 def _is_out_of_bounds(opt: Opt, value: float) -> bool:
@@ -298,22 +309,25 @@ def _is_out_of_bounds(opt: Opt, value: float) -> bool:
     )
 
 
-def to_float(flag: str, value: object) -> float:
-    """Convert a number to float; UsageError for anything else, text included."""
+def to_float(flag: str, value: object, part: str = "") -> float:
+    """Convert a number to float; UsageError for anything else, text included.
+
+    part: of the value of the option, as messages name it.
+    """
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
         return float(cast("SupportsFloat", value))
     except (TypeError, ValueError, OverflowError):
-        raise bad_option(f"{flag} {value!r:.60} is not a number") from None
+        raise bad_option(f"{OPTION}{flag}{END}{part} {value!r:.60} is not a number") from None
 
 
-def to_float_pair(flag: str, values: object) -> tuple[float, float]:
+def to_float_pair(flag: str, values: object, part: str = "") -> tuple[float, float]:
     """Convert two numbers to floats; UsageError for any other number of values."""
     numbers = as_list(values)
     if len(numbers) != 2:
-        raise bad_option(f"{flag} takes two numbers, not {values!r}")
-    return to_float(flag, numbers[0]), to_float(flag, numbers[1])
+        raise bad_option(f"{OPTION}{flag}{END}{part} takes two numbers, not {values!r}")
+    return to_float(flag, numbers[0], part), to_float(flag, numbers[1], part)
 
 
 def as_list(values: Any) -> list[Any]:
@@ -329,7 +343,7 @@ def as_list(values: Any) -> list[Any]:
 def to_mapping(flag: str, given: object, what: str) -> dict[str, Any]:
     """Return a mapping with names as text, an empty one for None; UsageError for anything else."""
     if not isinstance(given, Mapping | None):
-        raise bad_option(f"{flag} {given!r:.60} is not a mapping of {what}")
+        raise bad_option(f"{OPTION}{flag}{END} {given!r:.60} is not a mapping of {what}")
     return {str(name): value for name, value in (given or {}).items()}
 
 

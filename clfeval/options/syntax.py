@@ -4,47 +4,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from json import dumps
 from typing import Any, Literal
 
-from clfeval.errors import WORD, ClfevalError, UsageError, bad_option, unquote_word
+from clfeval.errors import ClfevalError, Problem, UsageError, bad_option, unquote_word
 from clfeval.options.declaration import Option, format_value
+from clfeval.placeholders import ADD, COMMAND, END, OPTION, SWITCH, fill_for_shell
 from clfeval.records import dataclass, replace
 
-_FLAG = rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?"
 _BARE = r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*"
 _METAVAR = r"[A-Z]+"
 _NUMBER = r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+"
 # unknown flags that users may type, with the options they mean
 MEANT = {
-    "--labels": "--classes CLASS",
-    "--odds": "--prevalence P:N",
-    "--table": "--show NAME",
-    "--cost": "--measure cost:fp=1,fn=5",
-    "--benefit": "--measure cost:fp=1,fn=5,tp=5",
-    "--beta": "--measure f_beta:beta=2",
-    "--crossover": "--measure MEASURE",
-    "--plot": "--show plots",
+    "--labels": f"{OPTION}--classes CLASS{END}",
+    "--odds": f"{OPTION}--prevalence P:N{END}",
+    "--table": f"{OPTION}--show NAME{END}",
+    "--cost": f"{OPTION}--measure cost:fp=1,fn=5{END}",
+    "--benefit": f"{OPTION}--measure cost:fp=1,fn=5,tp=5{END}",
+    "--beta": f"{OPTION}--measure f_beta:beta=2{END}",
+    "--crossover": f"{OPTION}--measure MEASURE{END}",
+    "--plot": f"{OPTION}--show plots{END}",
     "--no-plot": "a pipe: only a terminal shows plots by default",
     "--color": "the environment: NO_COLOR=1 or FORCE_COLOR=1",
-    "--row-weight": "--weight COLUMN",
-    "--prevalence-range": "--prevalence 0.001..0.02",
-    "--config": "clfeval batch",
-    "--history": "clfeval history",
-    "--list-measures": "--explain measures",
-    "--from-result": "clfeval report SAVED.json",
+    "--row-weight": f"{OPTION}--weight COLUMN{END}",
+    "--prevalence-range": f"{OPTION}--prevalence 0.001..0.02{END}",
+    "--config": f"{COMMAND}clfeval batch{END}",
+    "--history": f"{COMMAND}clfeval history{END}",
+    "--list-measures": f"{OPTION}--explain measures{END}",
+    "--from-result": f"{COMMAND}clfeval report SAVED.json{END}",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Syntax of option values; place: returns the place of an option in a file, by its name."""
+    """Syntax of option values; place: returns the place of an option in a file, by its name.
+
+    arrays: the names of options that are given as arrays by name.
+    """
 
     gives: str
     several: str
     yes: str
     listed: str
     place: Callable[[str], str | None] | None = None
+    arrays: frozenset[str] = frozenset()
 
 
 PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
@@ -52,82 +57,96 @@ PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
 
 def yaml_dialect(place: Callable[[str], str | None]) -> Dialect:
     """Return the syntax of a batch; place: returns the place of an option in its file."""
-    return Dialect(": ", "[]", ": true", "add --verbose to list all", place)
+    return Dialect(": ", "[]", ": true", f"add {OPTION}--verbose{END} to list all", place)
 
 
-def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
-    """Reword an error, which names options as in a shell, in the syntax of Python or YAML."""
-    known = {option.flag: option for option in options}
-    for part in error.parts:
-        reword_error(part, options, dialect)
-
-    problems = []
-    for problem in error.problems:
-        first = re.match(_FLAG, problem.what)
-        subject = known.get(first["flag"] or "") if first else None
-        file = problem.file and _reword(problem.file, known, dialect)
-        if subject is not None and dialect.place is not None:
-            file = file or dialect.place(subject.name)
-        what = _reword(problem.what, known, dialect)
-        problems.append(replace(problem, what=what, file=file))
-    error.problems = tuple(problems)
-    if error.hint and not error.hint.startswith("clfeval "):  # a command line is not reworded
-        # an option at the start of a hint keeps its value
-        error.hint = _reword(f" {error.hint}", known, dialect)[1:]
-    error.listed = dialect.listed
-    error.args = ("\n".join(error.lines()),)
-
-
-# output options of a shell, and the methods of a result in Python
-_OUTPUT = (
-    (r"\badd (?=(?:-f|--format|--show|--save) [\w.])", "call "),
-    (r"(?:-f|--format) csv --show (\w+)", r"result.frame('\1')"),
-    (r"(?:-f|--format) csv", "result.frame()"),
-    (r"(?:-f|--format) json", "result.to_json()"),
-    (r"--show (\w+)", r"result.show('\1')"),
-    (r"--save ([\w.]+)", r"result.save('\1')"),
+# an option alone or with its value; then the same option with further values
+_PLACEHOLDER = re.compile(
+    f"{OPTION}(?P<flag>--[\\w-]+)(?:[ =](?P<value>[^{END}]*))?{END}(?P<further>(?: "
+    f"{OPTION}(?P=flag)[ =][^{END}]*{END})*)|{SWITCH}(?P<switch>--[\\w-]+){END}"
 )
+_FURTHER_VALUE = re.compile(f"{OPTION}--[\\w-]+[ =]([^{END}]*){END}")
 
 
-def reword_for_python(text: str, options: Sequence[Option]) -> str:
-    """Return a text of a result with options of a shell reworded as keywords of Python."""
-    if "-" not in text:
+def fill_text(text: str, options: Sequence[Option], dialect: Dialect) -> str:
+    """Return a text with its placeholders filled; options that are not known stay those of a shell.
+
+    The same option with several values, `--ignore a --ignore b`, is written once, with a list.
+    """
+    if text.isascii():
         return text
-    for shell, python in _OUTPUT:
-        text = re.sub(shell, python, text)
-    known = {option.flag: option for option in options} if "--" in text else {}
-    return _reword(f" {text}", known, PYTHON)[1:]
+    options_by_flag = {option.flag: option for option in options}
+    if dialect.place is None:
+        text = text.replace(ADD, "call")
+    fill = partial(_fill_placeholder, options_by_flag=options_by_flag, dialect=dialect)
+    return fill_for_shell(_PLACEHOLDER.sub(fill, text))
 
 
-def _reword(text: str, known: Mapping[str, Option], dialect: Dialect) -> str:
-    """Reword the options of a text, and write repeated ones `ignore='a' ignore='b'` as a list."""
-    text = re.sub(_FLAG, lambda found: _reword_option(found, known, dialect), text)
-    between = re.escape(dialect.gives)
+def fill_error(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
+    """Fill the texts of an error, and name the place in a batch of the option it is about."""
+    for part in error.parts:
+        fill_error(part, options, dialect)  # each problem by the place of its option
+    if dialect.place is not None:
+        options_by_flag = {option.flag: option for option in options}
+        error.problems = tuple(
+            _with_place(one, options_by_flag, dialect.place) for one in error.problems
+        )
+    error.listed = dialect.listed
+    error.fill_texts(lambda text: fill_text(text, options, dialect))
 
-    def listed(found: re.Match[str]) -> str:
-        values = re.findall(rf"{found[1]}{between}\[?('[^']*'|[\w.-]+)\]?", found[0])
-        return f"{found[1]}{dialect.gives}[{', '.join(values)}]"
 
-    value = r"\[?(?:'[^']*'|[\w.-]+)\]?"
-    return re.sub(rf"\b(\w+){between}{value}(?: \1{between}{value})+", listed, text)
+def _with_place(
+    problem: Problem, options_by_flag: Mapping[str, Option], place: Callable[[str], str | None]
+) -> Problem:
+    """Return a problem with the place of the option that it begins with, if it has none."""
+    placeholder = _PLACEHOLDER.match(problem.what)
+    if placeholder is None or problem.file:
+        return problem
+    option = options_by_flag.get(placeholder["flag"] or placeholder["switch"])
+    return problem if option is None else replace(problem, file=place(option.name))
 
 
-def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -> str:
-    """Return one option reworded: its name alone at the start of a message, else with its value."""
-    option, value = known.get(found["flag"] or ""), found["value"] or ""
+def _fill_placeholder(
+    placeholder: re.Match[str], options_by_flag: Mapping[str, Option], dialect: Dialect
+) -> str:
+    """Return one option in a dialect: its name alone, or with its values."""
+    flag = placeholder["flag"] or placeholder["switch"]
+    value = placeholder["value"]
+    option = options_by_flag.get(flag)
     if option is None:
-        return found[0]
+        method = _method_of_result(flag, value) if dialect.place is None and value else None
+        return method or placeholder[0]
     name = option.name if dialect.place is None else option.key
-    text, before = value.rstrip(",;:.)"), found.string[: found.start()]
-    if option.kinds == (bool,):
-        wanted = before.endswith(("add ", ": "))
-        return found[0].replace(option.flag, name + (dialect.yes if wanted else ""), 1)
-    ends = text != value or found.end() == len(found.string)
-    # else the value may be the next word of the sentence
-    given = text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
-    if not (before and text and (ends or given)):
-        return found[0].replace(option.flag, name, 1)
-    return f"{name}{dialect.gives}{_format_literal(text, option, dialect)}{value[len(text) :]}"
+    if placeholder["switch"]:
+        return f"{name}{dialect.yes}"
+    if value is None:
+        return name
+    values = [value, *_FURTHER_VALUE.findall(placeholder["further"])]
+    literals = [_format_literal(text, option, dialect) for text in values]
+    return f"{name}{dialect.gives}{_join_literals(literals, option, dialect)}"
+
+
+def _method_of_result(flag: str, value: str) -> str | None:
+    """Return the method of a result that does what an option on output does in a shell."""
+    if flag == "--format":
+        kind, *show_table = value.split()
+        table = repr(show_table[-1]) if show_table else ""
+        return {"csv": f"result.frame({table})", "json": "result.to_json()"}.get(kind)
+    methods = {"--show": "show", "--save": "save"}
+    return f"result.{methods[flag]}({value!r})" if flag in methods else None
+
+
+def _join_literals(literals: Sequence[str], option: Option, dialect: Dialect) -> str:
+    """Return the values of an option as one literal."""
+    if option.name in dialect.arrays:
+        return f"{{{', '.join(f'{literal}: values' for literal in literals)}}}"
+    if len(literals) == 1:
+        return literals[0]
+    if all(literal.startswith("{") for literal in literals):
+        return f"{{{', '.join(literal[1:-1] for literal in literals)}}}"
+    if option.holds == "several" and dialect.place is not None:
+        literals = [literal[1:-1] for literal in literals]
+    return f"[{', '.join(literals)}]"
 
 
 def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
@@ -161,7 +180,7 @@ def parse_count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
         return "all"
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
-    raise bad_option(f"{flag} '{text}' is neither a positive whole number nor all")
+    raise bad_option(f"{OPTION}{flag}{END} '{text}' is neither a positive whole number nor all")
 
 
 def parse_number_or_word(_: str, texts: Sequence[str]) -> float | str:
@@ -175,7 +194,7 @@ def parse_number_or_word(_: str, texts: Sequence[str]) -> float | str:
 def parse_one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given only once."""
     if len(texts) > 1:
-        what = f"{flag} is given {len(texts)} times, but takes one column"
+        what = f"{OPTION}{flag}{END} is given {len(texts)} times, but takes one column"
         raise bad_option(what, "combine the columns into one, such as 'repeat 1 fold 2'")
     return texts[0] if texts else None
 
@@ -191,7 +210,9 @@ def parse_share(flag: str, texts: Sequence[str]) -> float:
     try:
         return float(f"{text.removesuffix('%').rstrip()}e-2" if text.endswith("%") else text)
     except ValueError:
-        raise bad_option(f"{flag} '{text}' is not a number", f"for example {flag} 0.9") from None
+        raise bad_option(
+            f"{OPTION}{flag}{END} '{text}' is not a number", f"for example {OPTION}{flag} 0.9{END}"
+        ) from None
 
 
 def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
@@ -207,13 +228,13 @@ def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]
             hint = None
             if number.endswith("%") and number[:-1].replace(".", "", 1).isdecimal():
                 part = float(number[:-1]) / 100
-                hint = f"write {flag} {model}{equals}{part:g} for {number}"
-            raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER", hint)
+                hint = f"write {OPTION}{flag} {model}{equals}{part:g}{END} for {number}"
+            raise bad_option(f"{OPTION}{flag}{END} '{text}' is not a number or MODEL=NUMBER", hint)
         key = model if equals else None
         if found.setdefault(key, value) != value:
             which = f"model '{model}'" if equals else "all models"
-            hint = f"give one threshold; for a single model write {flag} MODEL=NUMBER"
-            raise bad_option(f"{flag} gives two thresholds for {which}", hint)
+            hint = f"give one threshold; for a single model write {OPTION}{flag} MODEL=NUMBER{END}"
+            raise bad_option(f"{OPTION}{flag}{END} gives two thresholds for {which}", hint)
     return found
 
 
@@ -226,8 +247,8 @@ def parse_groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
         name, equals, members = text.partition("=")
         names = next(csv.reader([members]), [])
         if not equals or not name or not names or not all(names) or name in found:
-            what = f"{flag} '{text}' is not NAME=MODEL,MODEL with a unique name"
-            hint = f"for example {flag} trees=forest,boosting"
+            what = f"{OPTION}{flag}{END} '{text}' is not NAME=MODEL,MODEL with a unique name"
+            hint = f"for example {OPTION}{flag} trees=forest,boosting{END}"
             raise UsageError.new(what, "bad-group", hint=hint)
         found[name] = names
     return found
@@ -241,13 +262,18 @@ def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | No
         try:
             values = [_number(number) for number in numbers.split(",")]
         except ValueError:
-            what = f"{flag} '{text}' is not [MODEL=]TP,FP,FN,TN"
-            hint = f"for example {flag} rf=69,15,31,85"
+            what = f"{OPTION}{flag}{END} '{text}' is not [MODEL=]TP,FP,FN,TN"
+            hint = f"for example {OPTION}{flag} rf=69,15,31,85{END}"
             raise UsageError.new(what, "bad-counts", hint=hint) from None
         name = model if equals else "model"
         if name in found:
-            hint = f"name each model: {flag} rf=69,15,31,85 {flag} ccp=67,5,33,95"
-            raise UsageError.new(f"{flag} names '{name}' twice", "bad-counts", hint=hint)
+            hint = (
+                f"name each model: {OPTION}{flag} rf=69,15,31,85{END} "
+                f"{OPTION}{flag} ccp=67,5,33,95{END}"
+            )
+            raise UsageError.new(
+                f"{OPTION}{flag}{END} names '{name}' twice", "bad-counts", hint=hint
+            )
         found[name] = values
     return found or None
 
@@ -266,26 +292,32 @@ def parse_weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | N
     """Parse `METRIC=W` for each metric, or the name of one YAML file with all weights."""
     if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
         return texts[0]
-    example = f"for example {flag} recall=2, or {flag} weights.yaml with all weights"
+    example = (
+        f"for example {OPTION}{flag} recall=2{END}, or {OPTION}{flag} weights.yaml{END} with all "
+        "weights"
+    )
     return _of_metrics(flag, texts, float, "METRIC=NUMBER", example) or None
 
 
 def parse_margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
     """Parse `MEASURE=DELTA`."""
     return _of_metrics(
-        flag, texts, float, "MEASURE=DELTA", f"name the measure: {flag} MEASURE=0.02"
+        flag, texts, float, "MEASURE=DELTA", f"name the measure: {OPTION}{flag} MEASURE=0.02{END}"
     )
 
 
 def parse_directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Parse `METRIC=max` and `METRIC=min`."""
-    example = f"for example {flag} val_loss=min (lower is better)"
+    example = f"for example {OPTION}{flag} val_loss=min{END} (lower is better)"
     return _of_metrics(flag, texts, _direction, "METRIC=max or METRIC=min", example)
 
 
 def parse_ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Parse `METRIC=LOW:HIGH`."""
-    example = f"for example {flag} mcc=-1:1, or {flag} accuracy=0:100 for percentages"
+    example = (
+        f"for example {OPTION}{flag} mcc=-1:1{END}, or {OPTION}{flag} accuracy=0:100{END} for "
+        "percentages"
+    )
     return _of_metrics(flag, texts, _range, "METRIC=LOW:HIGH", example)
 
 
@@ -300,9 +332,9 @@ def _of_metrics(
         except ValueError:
             metric = ""
         if not metric:
-            raise bad_option(f"{flag} '{text}' is not {form}", example)
+            raise bad_option(f"{OPTION}{flag}{END} '{text}' is not {form}", example)
         if metric in found:
-            raise bad_option(f"{flag} names '{metric}' twice")
+            raise bad_option(f"{OPTION}{flag}{END} names '{metric}' twice")
         found[metric] = value
     return found
 
@@ -333,6 +365,8 @@ def accept_size(flag: str, given: object) -> tuple[int, int] | None:
     text = "x".join(map(str, given)) if isinstance(given, (tuple, list)) else str(given)
     found = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text.strip())
     if found is None or min(int(found[1]), int(found[2])) < SMALLEST:
-        what = f"{flag} '{text}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
+        what = (
+            f"{OPTION}{flag}{END} '{text}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
+        )
         raise bad_option(what, "for example 480x360")
     return int(found[1]), int(found[2])

@@ -9,6 +9,7 @@ from clfeval.document import Cell, Document, GateState, Row, Severity, cell_valu
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Mark, Point, Series
 from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols, comparison_rows
+from clfeval.placeholders import END, OPTION
 
 STATES = (
     "computed",
@@ -284,7 +285,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
         places=(),
         lead=leading[0] if leading else "",
         legend=("marks",),
-        more="--format csv --show history",
+        more=f"{OPTION}--format csv --show history{END}",
     )
     if result.tables["events"]:
         yield TableView("events", "Changes by label", "label model changed", legend=("changed",))

@@ -12,6 +12,7 @@ from clfeval.measures.record import Measure
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
 from clfeval.pages.schema import SHARED, Page
 from clfeval.pages.table_parts import REASONS, column_heading
+from clfeval.placeholders import fill_for_shell
 from clfeval.records import dataclass
 
 ALL = "all"
@@ -80,7 +81,8 @@ def page_terms(page: Page) -> list[Term]:
     columns: set[str] = set()
     for one in page.every:
         for column in one.columns:
-            key = (column.name, column_heading(column), page.meaning(column.name, one.name))
+            meaning = fill_for_shell(page.meaning(column.name, one.name))
+            key = (column.name, column_heading(column), meaning)
             places.setdefault(key, []).append(one.name)
             columns.add(column.name)
     found = []

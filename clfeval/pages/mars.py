@@ -10,6 +10,7 @@ from clfeval.formatting import round_sum
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Axis, Chart, Point, Series
 from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols, is_present
+from clfeval.placeholders import ADD, END, OPTION
 
 PAIRS = 10  # that are listed before the matrices
 MAX_ROWS = 20  # rows of a long table shown to a person; files get them all
@@ -166,7 +167,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     positives, negatives = result.summary["positives"], result.summary["negatives"]
     shares = [positives / (positives + negatives)] if positives + negatives else []
     rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
-    part = partial(TableView, "models", more="--format csv")
+    part = partial(TableView, "models", more=f"{OPTION}--format csv{END}")
     yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
     note = parts.majority_class_note(shares)
     yield part(f"Confusion counts and rates{aside}", rates, name="rates", note=note)
@@ -237,7 +238,7 @@ def _slice_table(result: Document) -> TableView:
     }
     none = f"{parts.ABSENT} no {target} is detected in the slice; "
     note = none * any(not row["hits"] for row in rows)
-    note += "for each model in each slice, add --show rates"
+    note += f"for each model in each slice, {ADD} {OPTION}--show rates{END}"
     lead = "recall" if target == "positive" else "hits"
     return TableView("slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead)
 
@@ -279,7 +280,7 @@ def _main_table(result: Document, found: str) -> TableView:
         rank="main",
         right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through",
-        more="--format csv",
+        more=f"{OPTION}--format csv{END}",
         legend=(found, "shine_through"),
         words=words,
     )
@@ -294,7 +295,11 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
 
     for table, title, names in (
         ("best", "Best subset of each size", "size models covered corrected gain effort yield"),
-        ("max_effort", "Best subset within --max-effort", "models covered corrected effort yield"),
+        (
+            "max_effort",
+            f"Best subset within {OPTION}--max-effort{END}",
+            "models covered corrected effort yield",
+        ),
     ):
         rows = result.tables.get(table, ())
         names = "slice " * any(row["slice"] is not None for row in rows) + names
@@ -325,7 +330,7 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
     some = parts.evenly_spaced(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in some]
-    note = "for all, add --format csv --show sweep" if len(kept) < len(cuts) else ""
+    note = f"for all, {ADD} {OPTION}--format csv --show sweep{END}" if len(kept) < len(cuts) else ""
     heads, unit = {one: parts.format_exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
         cells: dict[str, dict[str, Cell]] = {}
@@ -440,10 +445,10 @@ GLOSSARY: Mapping[str, str] = {
     **parts.MEASURED_MEANINGS,
     "exclusive_tp": "positives that only this model detects",
     "exclusive_tn": "negatives that only this model predicts negative",
-    "exclusive_fn": "positives that only this model misses; with --occlusion any, those that it "
-    "misses and another model detects",
-    "exclusive_fp": "negatives that only this model predicts positive; with --occlusion any, those "
-    "that it predicts positive and another model negative",
+    "exclusive_fn": f"positives that only this model misses; with {OPTION}--occlusion any{END}, "
+    "those that it misses and another model detects",
+    "exclusive_fp": "negatives that only this model predicts positive; with "
+    f"{OPTION}--occlusion any{END}, those that it predicts positive and another model negative",
     "shine_through": "unique detections as a share of the rows that any model detects",
     "occlusion": "unique misses as a share of the rows that any model detects",
     "models": "the models of a set; it flags a row if any of them does",

@@ -34,6 +34,7 @@ from clfeval.pages.table_parts import (
     sort_by_column,
     threshold_note,
 )
+from clfeval.placeholders import ADD, END, OPTION, SWITCH
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(odds.CORNERS)
@@ -207,7 +208,7 @@ TABLES = (
     ),
 )
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
-CSV = "--format csv"
+CSV = f"{OPTION}--format csv{END}"
 READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
 EXPLAINED = (
     "delta",
@@ -235,7 +236,10 @@ def headline(result: Document) -> list[str]:
     lines = [f"φ-δ of {summary['features']:,} features in {names}: {format_class_counts(result)}"]
     numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
     if numeric and parameters["cut"] is None:
-        lines.append("Numeric features are true above their median (best threshold: --cut best).")
+        lines.append(
+            "Numeric features are true above their median (best threshold: "
+            f"{OPTION}--cut best{END})."
+        )
     if "selected" in summary:
         limits = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
         lines.append(f"Selection rule: {limits}")
@@ -267,7 +271,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     else:
         best = sort_by_column(result.unsliced_rows("models"), "delta")
         at = threshold_note(best)
-        title = f"Models{at} by δ{' (all thresholds: --curve)' * bool(at)}"
+        title = f"Models{at} by δ{f' (all thresholds: {SWITCH}--curve{END})' * bool(at)}"
         yield TableView(
             "models",
             title,
@@ -441,7 +445,9 @@ def _feature_tables(result: Document) -> Iterator[TableView]:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; without exception in these rows"
         note += "; intervals are not adjusted" * (len(implied) > 1)
-        note += "; for all, add --format csv --show implications" * (len(best) > IMPLIED)
+        note += f"; for all, {ADD} {OPTION}--format csv --show implications{END}" * (
+            len(best) > IMPLIED
+        )
         what = "feature implication support confidence"
         yield TableView(
             "implications", "Implications by support", what, best, IMPLIED, note, more=""
@@ -531,7 +537,8 @@ GLOSSARY: Mapping[str, str] = {
     "npv": "share of predicted negatives that are negative",
     "reference": "the model from which the difference is taken",
     "runs": "runs with rows of both classes; in a comparison, runs of both models",
-    "run": "one repetition, such as a fold or a seed, named by --run or --run-files",
+    "run": f"one repetition, such as a fold or a seed, named by {OPTION}--run{END} or "
+    f"{OPTION}--run-files{END}",
     "delta_mean": "mean of δ = sensitivity + specificity - 1: 1 perfect, 0 chance",
     "delta_sd": "standard deviation of δ over runs",
     "phi_mean": "mean of φ = sensitivity - specificity: 0 unbiased",
@@ -566,7 +573,7 @@ GLOSSARY: Mapping[str, str] = {
     "implication": "rule without exception in these rows: f feature, c positive class, ¬ not",
     "implications.support": "rows in which the left side of the rule is true",
     "confidence": "share of the rows with a true left side whose right side is true",
-    "selected": "whether --select keeps the feature",
+    "selected": f"whether {OPTION}--select{END} keeps the feature",
     "corner": "corner of the diamond: oracle, anti-oracle, always positive or always negative",
     "value": "the value of the measure on the line",
     "branch": "index of the line, from 0, if a value has several lines",

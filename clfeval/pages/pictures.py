@@ -15,6 +15,7 @@ from clfeval.pages.phidelta import CORNERS, isometric_lines
 from clfeval.pages.report.pictures import pictures as report_pictures
 from clfeval.pages.schema import HISTORY
 from clfeval.pages.table_parts import format_cell
+from clfeval.placeholders import OPTION
 
 FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
@@ -194,7 +195,7 @@ def _tune_jpt(result: Document) -> Iterator[Chart]:
             finding = f"{what} of {one.name}: {first} to {last} as positives become more frequent."
         label = "threshold" if chart.name == "cuts" else what
         # options are of a screen
-        key = tuple(replace(note, text=note.text.partition(": --")[0]) for note in chart.key)
+        key = tuple(replace(note, text=note.text.partition(f": {OPTION}")[0]) for note in chart.key)
         chart = replace(chart, y=replace(chart.y, label=label), key=key)
         yield replace(chart, finding=finding, rank="main")
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from clfeval.document import Cell, Document, Row
 from clfeval.pages.chart import Chart, Rank
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 Json = Mapping[str, Any]
@@ -111,7 +112,8 @@ COUNT_MEANINGS = {
     "tn": "true negatives",
 }
 SHARED: Mapping[str, str] = {
-    "slice": "the rows with one value of the --by columns; without it the whole table",
+    "slice": f"the rows with one value of the {OPTION}--by{END} columns; without it the whole "
+    "table",
     "model": "the name of the classifier",
     "threshold": "score at or above which a row is predicted positive; empty for models that "
     "have labels only",
@@ -122,7 +124,7 @@ SHARED: Mapping[str, str] = {
     "prevalence": "share of positives in the population",
     "odds": "positives : negatives in the population",
     "measure": "the measure of this row of the table",
-    "interval": "confidence interval, at the level of --level",
+    "interval": f"confidence interval, at the level of {OPTION}--level{END}",
     "comparisons.against": "what the model is compared with: a reference on the same rows, the "
     "rows outside a slice, runs, a baseline, or a label of a history",
     "comparisons.measure": "the measure compared",
@@ -135,7 +137,7 @@ SHARED: Mapping[str, str] = {
     "Benjamini-Hochberg for slices and changes",
     "difference_adjusted": "the difference with a simultaneous confidence interval",
     "verdict": "better, worse: significant after adjustment; changed: significant without a "
-    "direction; equivalent, not worse: within --margin",
+    f"direction; equivalent, not worse: within {OPTION}--margin{END}",
     "paired": "whether both sides have the same rows",
     "comparisons.rows": "number of rows compared, or of runs",
     "se": "standard error of the difference",

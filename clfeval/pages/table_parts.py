@@ -28,6 +28,7 @@ from clfeval.pages.schema import (
     cols,
     comparison_rows,
 )
+from clfeval.placeholders import END, OPTION
 
 T = TypeVar("T")
 ABSENT = "–"
@@ -71,7 +72,7 @@ REASONS = {
     "other_settings": "it was made with other settings",
     "not_in_both": "one of the two lacks this measure",
     "hidden_counts": "small counts are hidden",
-    "needs_exact_scores": "counts of its scores give no bound; add --scores exact",
+    "needs_exact_scores": f"counts of its scores give no bound; add {OPTION}--scores exact{END}",
     "not_in_baseline": "the baseline lacks this measure",
 }
 
@@ -317,7 +318,8 @@ MEASURED_MEANINGS: Mapping[str, str] = {
     "measures.method": "method of the interval or p",
     "bound": "how far off the value can be, from score buckets or hidden counts",
     "calibrated_mean": "mean of the measure if the probabilities were calibrated",
-    "calibrated_high": "upper --level quantile of the measure if they were calibrated",
+    "calibrated_high": f"upper {OPTION}--level{END} quantile of the measure if they were "
+    "calibrated",
     "measures.p": "p-value against calibrated probabilities",
 }
 

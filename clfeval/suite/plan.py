@@ -29,9 +29,10 @@ from clfeval.errors import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.options.declaration import as_list, build_group
-from clfeval.options.syntax import reword_error, yaml_dialect
+from clfeval.options.syntax import fill_error, yaml_dialect
 from clfeval.output_files import ProtectedFiles
 from clfeval.pages.command_pages import page_of
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.suite.reading import (
     BatchErrors,
@@ -42,7 +43,7 @@ from clfeval.suite.reading import (
     variables_from_shell,
     with_place,
 )
-from clfeval.suite.run_options import RunLink, check_inside_folder, reword_for_yaml
+from clfeval.suite.run_options import RunLink, check_inside_folder, fill_for_yaml
 from clfeval.suite.runs import Run, build_runs, describe_input
 from clfeval.tables.input import Input
 from clfeval.tables.source import FRAME
@@ -113,7 +114,7 @@ def check_without_table(run: Run, errors: BatchErrors) -> None:
             check = partial(list[Gate], kind.check(evaluation))
             _collect_refusal(check, run, run.given[kind.option], errors)
     if names := as_list(run.options.get("show")):
-        check_shown = partial(check_names, run.command, names, "--show ")
+        check_shown = partial(check_names, run.command, names, f"{OPTION}--show{END} ")
         _collect_refusal(check_shown, run, run.given["show"], errors)
 
 
@@ -134,11 +135,11 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
 def _collect_refusal(
     check: Callable[[], object], run: Run, node: Node, errors: BatchErrors
 ) -> None:
-    """Collect the UsageError of a check, reworded for a batch and with its place."""
+    """Collect the UsageError of a check, filled for a batch and with its place."""
     try:
         check()
     except UsageError as error:
-        reword_error(error, run.keys.options, yaml_dialect(lambda _: node.place))
+        fill_error(error, run.keys.options, yaml_dialect(lambda _: node.place))
         error.problems = tuple(
             replace(problem, what=f"{problem.what}, in run '{run.group}'")
             for problem in error.problems
@@ -191,11 +192,11 @@ def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
                     one = Problem(row["text"], code, row["file"], row["row"], row["column"])
                     said = str(one).removesuffix(f" [{code}]")
                     found = UsageError.new(said, code, run.place, hint=row["hint"])
-                    wrong.take(reword_for_run(found, run))
+                    wrong.take(fill_for_run(found, run))
             if not doubts:
                 check_limits_fit_table(run, result.tables["reading"])
         except ClfevalError as error:
-            for part in reword_for_run(error, run).parts or (error,):
+            for part in fill_for_run(error, run).parts or (error,):
                 wrong.take(part)
 
 
@@ -221,9 +222,9 @@ def keys_to_add(run: Run, fixes: Mapping[str, Any]) -> str:
     return f"at {run.place} add {', '.join(pairs)}"
 
 
-def reword_for_run(error: ClfevalError, run: Run) -> ClfevalError:
+def fill_for_run(error: ClfevalError, run: Run) -> ClfevalError:
     """Reword an error for a batch; name another run's table, and the place of other problems."""
-    reword_for_yaml(error, run.keys, run.given)
+    fill_for_yaml(error, run.keys, run.given)
     for part in (error, *error.parts):
         problems = []
         for one in part.problems:
@@ -293,7 +294,9 @@ def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
         if not found:
             names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
             hint = suggestion(pattern, names) or f"runs: {list_names(names)}"
-            raise UsageError.new(f"--only '{pattern}' matches no run", "unknown-run", hint=hint)
+            raise UsageError.new(
+                f"{OPTION}--only{END} '{pattern}' matches no run", "unknown-run", hint=hint
+            )
         picked |= found
     return [run for run in runs if not only or run.name in picked]
 
@@ -339,7 +342,9 @@ def read_history_target(
     if given is None:
         for flag in ["--label"] * (label is not None) + ["--accept"] * accept:
             hint = "add history: FILE at the top level of the YAML file"
-            wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
+            wrong.take(
+                bad_option(f"{OPTION}{flag}{END} needs a history, and the batch has none", hint)
+            )
         return None
     parts: Mapping[str, Node] = {"file": given}
     if isinstance(given.value, dict):
@@ -362,7 +367,7 @@ def read_history_target(
         return None
     label = label or (str(said.value) if said is not None else "")
     if not label.strip():
-        hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
+        hint = f"add {OPTION}--label 2026-W47{END}, or history: {{file: FILE, label: TEXT}}"
         wrong.add_problem(given, "history: the label is missing", hint)
         return None
     check_inside_folder(file or given, "history", name, wrong)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from clfeval.document import InputFile
 from clfeval.errors import ClfevalError, Problem, UsageError, list_names, suggestion
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.yaml import CODE, Value, YamlFile, read_yaml
 
@@ -122,10 +123,12 @@ def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not NAME.fullmatch(name):
-            hint = "write, for example, --set date=2026-11-22"
-            raise UsageError.new(f"--set '{text}' is not NAME=VALUE", "bad-option", hint=hint)
+            hint = f"write, for example, {OPTION}--set date=2026-11-22{END}"
+            raise UsageError.new(
+                f"{OPTION}--set{END} '{text}' is not NAME=VALUE", "bad-option", hint=hint
+            )
         if fault := _value_fault(value):
-            raise UsageError.new(f"--set {name}: {fault}", "bad-option")
+            raise UsageError.new(f"{OPTION}--set{END} {name}: {fault}", "bad-option")
         found[name] = value
     return found
 
@@ -158,7 +161,7 @@ def check_used(given: Iterable[str], known: Collection[str], wrong: BatchErrors)
     """Report variables of the shell that no file uses."""
     for name in given:
         if name not in known:
-            what = f"--set {name}: the files do not use this variable"
+            what = f"{OPTION}--set{END} {name}: the files do not use this variable"
             there = f"variables: {list_names(sorted(known))}" if known else f"write ${{{name}}}"
             wrong.take(UsageError.new(what, "bad-option", hint=suggestion(name, known) or there))
 
@@ -211,7 +214,7 @@ class Filler:
         else:
             there = f"variables: {list_names(self.variables)}" if self.variables else None
             close = suggestion(name, self.variables) or there
-            way = f"add set: {{{name}: ...}}, or --set {name}=..."
+            way = f"add set: {{{name}: ...}}, or {OPTION}--set {name}=...{END}"
             self._refuse(given, f"the variable ${{{name}}} is undefined", close or way)
         return ""
 

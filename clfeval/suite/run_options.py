@@ -14,7 +14,8 @@ from clfeval import COMMANDS
 from clfeval.compare.gates.limits import Gates
 from clfeval.errors import ClfevalError, UsageError, suggestion
 from clfeval.options.declaration import Option, build_group, convert_value, options_of
-from clfeval.options.syntax import reword_error, yaml_dialect
+from clfeval.options.syntax import fill_error, yaml_dialect
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.suite.reading import BatchErrors, FilledText, Node, path_beside_file
 from clfeval.suite.schema import RunKeys, accepts_type, names_a_file, run_keys
@@ -41,17 +42,17 @@ def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -
         build_group(keys.output, found)
     except ClfevalError as error:
         if len(found) == len(given):
-            reword_for_yaml(error, keys, given)
+            fill_for_yaml(error, keys, given)
             wrong.take(error, next(iter(given.values()), None))
         return {}
     return found
 
 
-def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
+def fill_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
     """Reword an error for a batch, with the place of its option."""
     places = {keys.option_name(name): one.place for name, one in given.items()}
     others = (one for name in COMMANDS for one in run_keys(name, keys.output).options)
-    reword_error(error, [*others, *keys.options], yaml_dialect(places.get))
+    fill_error(error, [*others, *keys.options], yaml_dialect(places.get))
 
 
 def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
@@ -82,7 +83,7 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
         _check(option, value)
     except ClfevalError as error:
         where = _refused_entry(option, given, value) or given
-        reword_error(error, [option], yaml_dialect(lambda _: where.place))
+        fill_error(error, [option], yaml_dialect(lambda _: where.place))
         error.hint = error.hint or _quotes_hint(option, where)
         wrong.take(error, where)
         return None
@@ -203,7 +204,7 @@ def _paths(given: Node, wrong: BatchErrors) -> list[str]:
             shell = _OF_SHELL.search(one.value)
             if shell and not os.path.exists(whole):
                 low = shell[1].lower()
-                hint = f"write ${{{low}}}, and run with --set {low}=${shell[1]}"
+                hint = f"write ${{{low}}}, and run with {OPTION}--set {low}=${shell[1]}{END}"
                 what = f"{given.path[-1]}: environment variables, such as ${shell[1]}, are not read"
                 wrong.add_problem(one, what, hint)
             else:

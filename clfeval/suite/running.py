@@ -14,6 +14,7 @@ from typing import Any
 from clfeval import __version__
 from clfeval.api.baseline import compute_with_gates, history_entries
 from clfeval.api.result import Result
+from clfeval.api.texts import fill_result
 from clfeval.compare.gates.kinds import KINDS, gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, append_entries
@@ -33,6 +34,7 @@ from clfeval.pages.batches import (
     WARNED,
 )
 from clfeval.pages.schema import SUITE
+from clfeval.placeholders import END, OPTION, fill_for_shell
 from clfeval.records import dataclass, field, replace
 from clfeval.suite import plan as planning
 from clfeval.suite.run_options import RunLink
@@ -106,7 +108,8 @@ def execute_runs(
     for run in runs:
         lost = run.required if run.required in failed else None
         if fail_fast and wrong:
-            done = RunOutcome(run, LEFT_OUT, ExitCode.OK, ("an earlier run failed (--fail-fast)",))
+            reason = fill_for_shell(f"an earlier run failed ({OPTION}--fail-fast{END})")
+            done = RunOutcome(run, LEFT_OUT, ExitCode.OK, (reason,))
         elif lost is not None:
             done = RunOutcome(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
         elif dry and isinstance(run.input, RunLink):
@@ -146,7 +149,7 @@ def _execute_run(
             return _dry_run_outcome(run, saves, seen), None
         result, wrote, entries = _compute_run(run, kept, hear, history)
     except ClfevalError as error:
-        lines = tuple(planning.reword_for_run(error, run).lines())
+        lines = tuple(planning.fill_for_run(error, run).lines())
         return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -206,11 +209,11 @@ def _compute_run(
         run.save,
         inputs=run.reads,
         gates=gates.any,
-        said="--save ",
+        said=f"{OPTION}--save{END} ",
         command=run.command,
         wanted=wanted,
     ) as files:
-        result = compute_with_gates(
+        computed = compute_with_gates(
             run.keys.command,
             table,
             run.options,
@@ -220,8 +223,8 @@ def _compute_run(
             label=label,
             run=run.name,
         )
-        inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
-        result = replace(result, inputs=tuple(inputs))
+        inputs = (replace(one, name=named) if one.name == FRAME else one for one in computed.inputs)
+        result = replace(fill_result(computed, fill_for_shell), inputs=tuple(inputs))
         table_or_first(result, wanted.table)
         entries = [] if label is None else history_entries(result, label, run.name)
         return result, files.write(result, wanted), entries
@@ -237,7 +240,7 @@ def _make_folder(path: str) -> None:
 
 def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]) -> RunOutcome:
     """Return the outcome of a dry run, which reads the table; saves: files to be written."""
-    result = planning.read_run_table(run, seen)
+    result = fill_result(planning.read_run_table(run, seen), fill_for_shell)
     doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
     if not doubts:
         planning.check_limits_fit_table(run, result.tables["reading"])

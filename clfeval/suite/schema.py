@@ -16,6 +16,7 @@ from clfeval.measures.catalog import find_measure
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, Opt, Option, options_of, union_types
 from clfeval.options.syntax import MEANT
+from clfeval.placeholders import fill_for_shell
 from clfeval.records import dataclass
 from clfeval.suite.reading import TOP, VERSION, BatchErrors, Node
 
@@ -274,7 +275,10 @@ def options_schema(options: Iterable[Option]) -> dict[str, Any]:
             shape = {"anyOf": [shape["items"], shape]}
         if NoneType in get_args(option.type) and shape:
             shape = {"anyOf": [shape, {"type": "null"}]}
-        properties[option.key.replace("-", "_")] = {**shape, "description": option.opt.help}
+        properties[option.key.replace("-", "_")] = {
+            **shape,
+            "description": fill_for_shell(option.opt.help),
+        }
     return _mapping(properties)
 
 

@@ -13,6 +13,7 @@ from clfeval.errors import (
     list_names,
     unknown_column_error,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
@@ -66,17 +67,22 @@ def file_stem(name: str) -> str:
 def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
     """Raise for files and options that cannot be joined, before anything is read."""
     if len(files) < 2:
-        message = "--join needs several files, but only one is given"
+        message = f"{OPTION}--join{END} needs several files, but only one is given"
         raise bad_option(message, "name all files: new=FILE old=FILE")
     if roles.id not in (None, roles.join):
         raise bad_option(
-            f"--join '{roles.join}' and --id '{roles.id}' both name the rows", "leave --id out"
+            f"{OPTION}--join{END} '{roles.join}' and {OPTION}--id '{roles.id}'{END} both name the "
+            "rows",
+            f"leave {OPTION}--id{END} out",
         )
     if roles.run is not None:
         option = "--run-files" if roles.run == FILE_NAME else "--run"
-        raise bad_option(f"{option} and --join cannot be combined")
+        raise bad_option(f"{OPTION}{option}{END} and {OPTION}--join{END} cannot be combined")
     if roles.layout in ("long", "counts"):
-        raise bad_option(f"--join needs files with one row per id, not --layout {roles.layout}")
+        raise bad_option(
+            f"{OPTION}--join{END} needs files with one row per id, not "
+            f"{OPTION}--layout {roles.layout}{END}"
+        )
 
 
 def find_keys(files: Sequence[TableFile], join: str) -> list[str | None]:
@@ -94,7 +100,10 @@ def find_keys(files: Sequence[TableFile], join: str) -> list[str | None]:
         if not present:
             raise unknown_column_error(file.name, join, file.columns)
         if len(present) > 1:
-            message = f"--join '{join}' names two columns of {file.name}: {list_names(present)}"
+            message = (
+                f"{OPTION}--join{END} '{join}' names two columns of {file.name}: "
+                f"{list_names(present)}"
+            )
             raise bad_option(message, "name one column of each file")
         keys.append(present[0])
     return keys
@@ -158,7 +167,7 @@ def joined_profiles(
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # below it whole numbers in a column of floats are exact
-MISSING = "fill in the cells, or add --missing drop to drop these rows"
+MISSING = f"fill in the cells, or add {OPTION}--missing drop{END} to drop these rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +366,7 @@ def _unequal_ids_error(
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
             alike = alike or _similar_id_hint(lacking[ID], against, other.file.name)
-    hint = "add --missing drop to drop ids that are not in all files"
+    hint = f"add {OPTION}--missing drop{END} to drop ids that are not in all files"
     if not some:
         hint = f"no id is in all files: is '{sides[0].id}' the id column of each?"
     return DataError(found, hint=alike or hint)

@@ -17,6 +17,7 @@ from tempfile import gettempdir
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, format_option
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import Frame, collect, engine_errors, nw
 from clfeval.tables.input import Input
 from clfeval.tables.parquet_folders import (
@@ -139,7 +140,7 @@ def refuse_unseen_nan(file: TableFile, names: Iterable[str | None]) -> None:
 def unseen_nan_error(file: str, column: str) -> DataError:
     """Build the error for NaN of a user's relation of DuckDB that comparisons do not see."""
     what = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
-    hint = "give the path and --engine duckdb, or set disabled_optimizers = "
+    hint = f"give the path and {OPTION}--engine duckdb{END}, or set disabled_optimizers = "
     hint += "'statistics_propagation,filter_pushdown'"
     return DataError.new(what, "bad-number", file, None, column, hint=hint)
 
@@ -219,7 +220,7 @@ def _refuse_duckdb_path(file: str, *, partitioned: bool) -> None:
     `?` ends a key.
     """
     if "\\" in file and _is_pattern(file):
-        hint = "rename the file or its folder, or leave --engine out"
+        hint = f"rename the file or its folder, or leave {OPTION}--engine{END} out"
         raise DataError.new("DuckDB cannot address this path", "bad-file", file, hint=hint)
     if partitioned:
         refuse_partition_signs("DuckDB", file, "\\?")
@@ -290,9 +291,12 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
                 retries = import_module("pyspark.sql.connect.client.retries")
                 session.client.set_retry_policies([retries.DefaultPolicy(max_retries=5)])
     except Exception as error:
-        hint = "pip install 'clfeval[spark]', and look at the values of --spark-conf"
+        hint = f"pip install 'clfeval[spark]', and look at the values of {OPTION}--spark-conf{END}"
         if served and not isinstance(error, ImportError):
-            hint = "look at the address in --spark-remote, and at the values of --spark-conf"
+            hint = (
+                f"look at the address in {OPTION}--spark-remote{END}, and at the values of "
+                f"{OPTION}--spark-conf{END}"
+            )
         if not served and which("java") is None and "JAVA_HOME" not in os.environ:
             hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
         what = f"no Spark session: {first_line(error)}"
@@ -357,4 +361,6 @@ def _library(name: str, extra: str) -> Any:
         return import_module(name)
     except ImportError as error:
         hint = f"pip install 'clfeval[{extra}]'"
-        raise UsageError.new(f"--engine {extra} needs {name}", "no-library", hint=hint) from error
+        raise UsageError.new(
+            f"{OPTION}--engine{END} {extra} needs {name}", "no-library", hint=hint
+        ) from error

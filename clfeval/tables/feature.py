@@ -15,6 +15,7 @@ from clfeval.errors import (
     quote_name,
     unknown_column_error,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ColumnRole
 from clfeval.tables.frames import in_polars, nw
@@ -96,12 +97,12 @@ class FeatureTable:
         """Return the role of every column of the files, with the reason."""
         roles = self.roles
         role_of = {
-            self.truth: ("class", "--truth" if roles.truth else "its name"),
-            self.id: ("id", "--id" if roles.id else "its name"),
-            self.row: ("row", "--id" if roles.id else "its name"),
+            self.truth: ("class", f"{OPTION}--truth{END}" if roles.truth else "its name"),
+            self.id: ("id", f"{OPTION}--id{END}" if roles.id else "its name"),
+            self.row: ("row", f"{OPTION}--id{END}" if roles.id else "its name"),
             self.feature: ("feature", "its name"),
             self.value: ("value", "its name"),
-            roles.weight: ("weight", "--weight"),
+            roles.weight: ("weight", f"{OPTION}--weight{END}"),
         }
         role_of |= {
             name: (f"{kind} feature", WHY[kind]) for name, kind in (self.kinds or {}).items()
@@ -162,7 +163,10 @@ def _recognise_features(
     feature_name = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
     if row and feature_name and spare and roles.layout is None:
         message = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
-        hint = "add --layout long to leave them out, or --layout wide to read every column as a "
+        hint = (
+            f"add {OPTION}--layout long{END} to leave them out, or {OPTION}--layout wide{END} to "
+            "read every column as a "
+        )
         hint += "feature; a column of values is called 'value'"
         raise DataError.new(f"{message}{list_names(spare)}?", "which-layout", first.name, hint=hint)
     is_long = roles.layout == "long" or classes is not None
@@ -174,7 +178,9 @@ def _recognise_features(
         truth = _truth_by_name_or_offer(first, columns, roles, sparse=feature is not None)
     if is_long or (sparse and roles.layout is None):
         if roles.weight:
-            raise UsageError.new("--weight needs a wide table of features", "bad-option")
+            raise UsageError.new(
+                f"{OPTION}--weight{END} needs a wide table of features", "bad-option"
+            )
         return FeatureTable(
             files,
             roles,
@@ -233,8 +239,8 @@ def _truth_by_name_or_offer(
     """Return the only column that is named like truth; DataError with those that may be it."""
     message = f"no class column; columns: {list_names(columns)}"
     if sparse:
-        hint = "name it with --truth COLUMN"
-        hint += ", or its file with --truth-table FILE (Python, batches)"
+        hint = f"name it with {OPTION}--truth COLUMN{END}"
+        hint += f", or its file with {OPTION}--truth-table FILE{END} (Python, batches)"
         raise with_delimiter_hint(file, DataError.new(message, "no-truth", file.name, hint=hint))
     profiles = profile_sample(file, roles.null_value)
     candidates_by_name = {name: profiles[name] for name in columns}
@@ -245,7 +251,7 @@ def _truth_by_name_or_offer(
         OfferedReading(f"{quote_name(candidate.name)} is the class", {"truth": candidate.name})
         for candidate in candidates[:MOST_OFFERED]
     ]
-    unread_hint = None if readings else "name it with --truth COLUMN"
+    unread_hint = None if readings else f"name it with {OPTION}--truth COLUMN{END}"
     problem = Problem(message, "no-truth", file.name)
     raise with_delimiter_hint(file, DataError(problem, hint=unread_hint, readings=readings))
 
@@ -263,7 +269,7 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
     truth = truth or (rest[0] if len(rest) == 1 else None)
     if row is None or truth is None or row == truth:
         message = f"which columns are row and class? columns: {list_names(columns)}"
-        hint = "name them with --id COLUMN and --truth COLUMN"
+        hint = f"name them with {OPTION}--id COLUMN{END} and {OPTION}--truth COLUMN{END}"
         raise DataError.new(message, "no-truth", first.name, hint=hint)
     return ClassTable(files, row, truth)
 

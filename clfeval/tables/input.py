@@ -20,6 +20,7 @@ from clfeval.errors import (
 )
 from clfeval.options.declaration import COLUMNS, READING, Opt, as_list, to_float
 from clfeval.options.syntax import parse_thresholds
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 
 Kind = Literal["label", "score"]
@@ -46,7 +47,9 @@ def _score_kind(flag: str, given: object) -> str | None:
     if text in (None, "exact"):
         return text
     if kind != "buckets" or (colon and not (bits.isdecimal() and 4 <= int(bits) <= 20)):
-        raise bad_option(f"{flag} '{text}' is neither exact nor buckets:M, M from 4 to 20")
+        raise bad_option(
+            f"{OPTION}{flag}{END} '{text}' is neither exact nor buckets:M, M from 4 to 20"
+        )
     return f"buckets:{int(bits or 10)}"
 
 
@@ -61,7 +64,7 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
     chosen = {model: to_float(flag, value) for model, value in chosen.items()}
     for value in chosen.values():
         if not math.isfinite(value):
-            raise bad_option(f"{flag} {value} is not a finite number")
+            raise bad_option(f"{OPTION}{flag}{END} {value} is not a finite number")
     return chosen
 
 
@@ -69,7 +72,7 @@ def _settings(flag: str, given: object) -> dict[str, str]:
     if given is None or (isinstance(given, (tuple, list)) and not given):
         return {}
     if not isinstance(given, Mapping):
-        raise bad_option(f"{flag} {given!r:.40} is not a mapping of settings")
+        raise bad_option(f"{OPTION}{flag}{END} {given!r:.40} is not a mapping of settings")
     return {str(key): str(value) for key, value in given.items()}
 
 
@@ -77,8 +80,8 @@ def _parse_settings(flag: str, texts: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for text, (key, sign, _) in zip(texts, pairs, strict=True):
         if not (key and sign):
-            hint = f"for example {flag} spark.executor.memory=4g"
-            raise bad_option(f"{flag} {text}: KEY=VALUE is needed", hint)
+            hint = f"for example {OPTION}{flag} spark.executor.memory=4g{END}"
+            raise bad_option(f"{OPTION}{flag}{END} {text}: KEY=VALUE is needed", hint)
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
@@ -287,7 +290,8 @@ class Input:
         if column is None and not files:
             return self
         if self.by:
-            raise bad_option(f"{'--run-files' if files else '--run'} and --by cannot be combined")
+            flag = "--run-files" if files else "--run"
+            raise bad_option(f"{OPTION}{flag}{END} and {OPTION}--by{END} cannot be combined")
         run = FILE_NAME if files else str(column)
         return replace(self, by=(run,), run=run)
 
@@ -438,7 +442,9 @@ def refuse_ignored_columns(
     for flag, names in named.items():
         for name in names:
             if name in ignored:
-                raise bad_option(f"--ignore leaves out '{name}', but {flag} names it")
+                raise bad_option(
+                    f"{OPTION}--ignore{END} leaves out '{name}', but {OPTION}{flag}{END} names it"
+                )
 
 
 def match_names(
@@ -506,4 +512,6 @@ def refuse_named_tables(table: object) -> None:
         ]
     if names := [str(name) for name in given if name is not None]:
         what = f"{list_names(names, 3)}: named files are joined by row id"
-        raise UsageError.new(what, "bad-option", hint="add --join COLUMN to name the id column")
+        raise UsageError.new(
+            what, "bad-option", hint=f"add {OPTION}--join COLUMN{END} to name the id column"
+        )

@@ -19,6 +19,7 @@ from clfeval.errors import (
     quote_name,
     raise_shortage,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.csv import (
     HEAD_BYTES,
@@ -171,7 +172,10 @@ def escape_braces(text: str) -> str:
 def unknown_rows_error(name: str) -> DataError:
     """Build the error for invalid values in rows that Spark does not number."""
     what = "some rows have missing or invalid values, and Spark does not say which"
-    hint = "add --missing drop for missing ones, or look at some rows without --engine"
+    hint = (
+        f"add {OPTION}--missing drop{END} for missing ones, or look at some rows without "
+        f"{OPTION}--engine{END}"
+    )
     return DataError.new(what, "bad-file", name, hint=hint)
 
 

@@ -14,6 +14,7 @@ from clfeval.errors import (
     list_names,
     unknown_column_error,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables import invalid_cells, row_selection
 from clfeval.tables.align import (
@@ -347,7 +348,7 @@ def _refuse_unknown_truth(table_name: str, parts: Sequence[FilePart], roles: Inp
     problem = Problem(f"no truth column; columns: {list_names(columns)}", "no-truth", table_name)
     offered = [OfferedReading(f"'{name}' is truth", {"truth": name}) for name in names]
     left = names[MOST_OFFERED:]
-    further = f"{len(left)} more: --truth with {list_names(left, 5)}" if left else None
+    further = f"{len(left)} more: {OPTION}--truth{END} with {list_names(left, 5)}" if left else None
     raise DataError(problem, readings=offered[:MOST_OFFERED], further=further)
 
 
@@ -437,9 +438,12 @@ def _recognise_with_truth(
         raise invalid_cells.with_delimiter_hint(part.file, error) from error
     layout = recognised.layout
     if layout.gathers or layout.expand is not None:
-        message = f"a {layout.name} table; --join needs one row per id and one column per model"
+        message = (
+            f"a {layout.name} table; {OPTION}--join{END} needs one row per id and one column per "
+            "model"
+        )
         hint = None
         if layout.gathers:
-            hint = "leave out --join to read long tables with the same columns as one"
+            hint = f"leave out {OPTION}--join{END} to read long tables with the same columns as one"
         raise DataError.new(message, "wrong-layout", part.file.name, hint=hint)
     return recognised

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from clfeval.errors import DataError, OfferedReading, Problem, UsageError, quote_name
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.layouts.counts_file import METADATA
@@ -75,14 +76,14 @@ def _expand(paths: Sequence[str]) -> list[str]:
             hint = "name a file, a folder or a table"
             if path == "-":
                 message = "standard input is read by polars only"
-                hint = "leave --engine out"
+                hint = f"leave {OPTION}--engine{END} out"
             raise DataError.new(message, "no-such-file", path, hint=hint)
         # DuckDB takes `~` for the home folder
         expanded += [os.path.abspath(file) if file[0] == "~" else file for file in files]
     times = Counter(expanded)
     for file in expanded:
         if not _is_parquet(file):
-            hint = "move it out of the folder; text tables are read without --engine"
+            hint = f"move it out of the folder; text tables are read without {OPTION}--engine{END}"
             raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
         if times[file] > 1:
             raise DataError.new("is named twice, or is in a folder named", "repeated-file", file)

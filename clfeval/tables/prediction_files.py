@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, unknown_column_error
+from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables import engines, invalid_cells, row_selection
 from clfeval.tables.input import (
@@ -101,7 +102,9 @@ def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
     refuse_named_tables(tables)
     if roles.engine != "spark" and (roles.spark_conf or roles.spark_remote is not None):
         flag = "--spark-conf" if roles.spark_conf else "--spark-remote"
-        raise bad_option(f"{flag} needs --engine spark", "add it, or leave both out")
+        raise bad_option(
+            f"{OPTION}{flag}{END} needs {OPTION}--engine spark{END}", "add it, or leave both out"
+        )
     if not paths and not engines.counts_only(tables, roles):
         is_relation = "duckdb" in type(tables).__module__
         with engines.engine_failures(FRAME, "duckdb") if is_relation else nullcontext():
@@ -139,7 +142,10 @@ def open_predictions(
     roles = roles.folded().with_confidences()
     if roles.join not in (None, JOIN_NOTHING):
         if roles.engine not in (None, "polars"):
-            raise bad_option("--join and --engine cannot be combined", "join the tables there")
+            raise bad_option(
+                f"{OPTION}--join{END} and {OPTION}--engine{END} cannot be combined",
+                "join the tables there",
+            )
         with open_joined(tables, roles) as joined:
             yield joined
         return

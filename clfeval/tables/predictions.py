@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 
 from clfeval.errors import list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Also, ColumnRole, Columns, Mode, ModelColumns
 from clfeval.tables.frames import Frame, pl
@@ -56,7 +57,7 @@ KINDS = {
 WHY = {
     "label": "its values are truth's labels",
     "score": "its values are numbers",
-    "confidence": "--kind",
+    "confidence": f"{OPTION}--kind{END}",
     "classes": "its name contains a class",
 }
 
@@ -125,13 +126,25 @@ class Predictions:
         """Return the role of every column of the files, with the reason."""
         columns, roles = self.columns, self.roles
         role_of: dict[str | None, tuple[str, str]] = {
-            columns.truth: ("truth", "--truth" if roles.truth else "its name"),
-            columns.id: ("id", "--join" if self.joined else "--id" if roles.id else "its name"),
+            columns.truth: ("truth", f"{OPTION}--truth{END}" if roles.truth else "its name"),
+            columns.id: (
+                "id",
+                f"{OPTION}--join{END}"
+                if self.joined
+                else f"{OPTION}--id{END}"
+                if roles.id
+                else "its name",
+            ),
             columns.naming: ("model names", "its name"),
             columns.answer: ("predictions", "its name"),
-            columns.weight: ("weight", "its name" if roles.weight is None else "--weight"),
-            columns.cluster: ("cluster", "--cluster"),
-            **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
+            columns.weight: (
+                "weight",
+                "its name" if roles.weight is None else f"{OPTION}--weight{END}",
+            ),
+            columns.cluster: ("cluster", f"{OPTION}--cluster{END}"),
+            **dict.fromkeys(
+                columns.by, ("slice" if columns.run is None else "run", f"{OPTION}--by{END}")
+            ),
         }
         for model in columns.models:
             if model.beside:
@@ -142,10 +155,10 @@ class Predictions:
                 if label is not None:
                     role = f"probability of '{label}' by '{model.name}'"
                 classes = model.kind == "classes"
-                reason = "--kind" if roles.kind and not classes else WHY[kind]
+                reason = f"{OPTION}--kind{END}" if roles.kind and not classes else WHY[kind]
                 role_of.setdefault(name, (role, reason))
         for name in columns.ignored:
-            role_of.setdefault(name, ("left out", "--ignore"))
+            role_of.setdefault(name, ("left out", f"{OPTION}--ignore{END}"))
         for name, reason in columns.unused.items():
             role_of.setdefault(name, ("not used", reason))
         default_role = ("not used", "no option names it")

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from itertools import chain
 
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_column_error
+from clfeval.placeholders import ADD, END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables import invalid_cells, row_selection
 from clfeval.tables.columns import Columns
@@ -61,7 +62,7 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     used = {name: column for name, column in profiles.items() if name not in ignored}
     layout, reading = _choose_layout(file, used, roles)
     if roles.confidences and layout is not wide.LAYOUT:
-        message = f"--kind confidence needs a wide table, not a {layout.name} one"
+        message = f"{OPTION}--kind confidence{END} needs a wide table, not a {layout.name} one"
         raise bad_option(message, "write a column of labels and one of confidences")
     _refuse_truth_elsewhere(reading.columns.truth, used, roles)
     for name in slice_columns:
@@ -161,8 +162,8 @@ def _refuse_truth_elsewhere(
         columns_of_flag["--by"] = roles.by
     for flag, names in columns_of_flag.items():
         if truth in names:
-            classes = "results of each class: add --show confusion"
-            message = f"{flag} '{truth}' is the column of true labels"
+            classes = f"results of each class: {ADD} {OPTION}--show confusion{END}"
+            message = f"{OPTION}{flag}{END} '{truth}' is the column of true labels"
             raise bad_option(message, classes if flag == "--by" else None)
 
 

@@ -24,6 +24,7 @@ from clfeval.errors import (
     join_texts,
     unknown_column_error,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import collect, float32_threshold, in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
@@ -85,8 +86,8 @@ class RowFilter:
         return condition
 
     def _refused(self, message: str, hint: str | None = None) -> UsageError:
-        example = f"for example --where {EXAMPLE}; quote texts"
-        return bad_option(f"--where: {message}", hint or example)
+        example = f"for example {OPTION}--where {EXAMPLE}{END}; quote texts"
+        return bad_option(f"{OPTION}--where{END}: {message}", hint or example)
 
     def _take(self, *words: str) -> str | None:
         """Pop the next token if it is one of some words or signs."""
@@ -379,7 +380,7 @@ def refuse_many_slices(name: str, column: ColumnProfile | None, flag: str) -> No
         hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
     groups = "runs" if flag == "--run" else "slices"
-    message = f"{flag} '{name}' has too many distinct values for {groups}"
+    message = f"{OPTION}{flag}{END} '{name}' has too many distinct values for {groups}"
     message += f" ({len(column.texts)} in the first rows)"
     raise UsageError.new(message, "bad-option" if number else "too-many-slices", hint=hint)
 
@@ -406,8 +407,13 @@ def find_bin_edges(
             numbers = []
         count = "," not in spec and spec.strip().isdecimal()
         if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
-            hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
-            raise bad_option(f"--by '{by_text}' needs 2 to {MOST} bins, or ascending numbers", hint)
+            hint = (
+                f"use {OPTION}--by '{name}:4'{END} for quarters, or "
+                f"{OPTION}--by '{name}:40,65'{END} to split there"
+            )
+            raise bad_option(
+                f"{OPTION}--by{END} '{by_text}' needs 2 to {MOST} bins, or ascending numbers", hint
+            )
         native = files[0].native
         edges[name] = tuple(numbers)
         in_engine = native is not None and not native.implementation.is_polars()
@@ -431,8 +437,8 @@ def _count_numbers(
         try:
             values[float(text)] += times
         except ValueError:
-            hint = f"use --by '{name}' for one slice per value"
-            message = f"'{text}' is not a number, and --by makes bins of numbers only"
+            hint = f"use {OPTION}--by '{name}'{END} for one slice per value"
+            message = f"'{text}' is not a number, and {OPTION}--by{END} makes bins of numbers only"
             raise DataError.new(
                 message, "bad-number", files[0].name, None, name, hint=hint
             ) from None
@@ -453,8 +459,8 @@ def _quantile_edges(values: Mapping[float, int], groups: int) -> tuple[float, ..
 def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
     """Return files with their names as runs, numbered if equal; UsageError for a single file."""
     if len(files) < 2:
-        message = "--run-files needs several files, but only one is given"
-        raise bad_option(message, "name several files, or add --run COLUMN")
+        message = f"{OPTION}--run-files{END} needs several files, but only one is given"
+        raise bad_option(message, f"name several files, or add {OPTION}--run COLUMN{END}")
     often, numbers, named_files = Counter(file.display_name for file in files), Counter[str](), []
     for file in files:
         numbers[file.display_name] += 1

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, UsageError, not_a_table_error, raise_shortage
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.frames import (
@@ -440,7 +441,7 @@ def count_distinct_values(
             n = collect(frame.select(nw.col(column).n_unique()))[column].item()
             if n > most:
                 message = f"column '{column}' has {n:,} different values, too many to be read here"
-                hint = f"give the edges of bins, for example --by '{column}:40,65'"
+                hint = f"give the edges of bins, for example {OPTION}--by '{column}:40,65'{END}"
                 raise UsageError.new(message, "too-many-slices", file.name, hint=hint)
         counts = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
         values += count_texts(counts[column].to_list(), counts["__clfeval_n"].to_list())

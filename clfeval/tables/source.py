@@ -26,6 +26,7 @@ from clfeval.errors import (
     suggestion,
 )
 from clfeval.output_files import ReadOnceCopy
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import Format, Input
 
@@ -127,7 +128,7 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
     plain = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
     if not plain or delimiter in ('"', "\r", "\n"):
         what = f"delimiter '{said.delimiter}' is not one ASCII character"
-        hint = r"for example --delimiter ';' or --delimiter '\t'"
+        hint = f"for example {OPTION}--delimiter ';'{END} or {OPTION}--delimiter '\\t'{END}"
         raise UsageError.new(what, "bad-delimiter", hint=hint)
     streams = _STREAMS.get()
     with ExitStack() as stack:

@@ -15,6 +15,7 @@ from clfeval.document import Cell, Document, Estimate, cell_value, dumps, settin
 from clfeval.formatting import DIGITS, escape_control_characters, format_count
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import TableView, certain_columns, holds_estimates
+from clfeval.placeholders import ADD, END, OPTION
 from clfeval.views import table_layout as layout
 
 ROWS = 60  # of a table, where its page does not say how many
@@ -122,8 +123,11 @@ def _table_pieces(
         yield f"| {' | '.join(cells)} |\n"
     cut = ""
     if (left := len(rows) - ROWS) > 0:
-        cut = f"{format_count(left, 'row')} not shown; for all, add --format csv --show {one.table}"
-    for line in filter(None, (layout.reword_for_caller(result, cut), *part.legend, part.note)):
+        cut = (
+            f"{format_count(left, 'row')} not shown; for all, {ADD} "
+            f"{OPTION}--format csv --show {one.table}{END}"
+        )
+    for line in filter(None, (layout.fill_for_caller(result, cut), *part.legend, part.note)):
         yield f"\n{escape_markdown(line)}\n"
 
 

@@ -16,6 +16,7 @@ from clfeval.options.syntax import accept_size
 from clfeval.output_files import Draft, ProtectedFiles, target_path
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import SUITE
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass, field
 
 
@@ -123,7 +124,8 @@ def picture_named(
     if not known:
         raise UsageError.new(f"{said}'{target}': there are no pictures", "unknown-table")
     how = suggestion(stem, known) or f"name the file after one: {list_names(known, len(known))}"
-    hint = f"{how}; or give {'--show ' if said else 'picture='}NAME"
+    show = f"{OPTION}--show NAME{END}" if said else "picture=NAME"
+    hint = f"{how}; or give {show}"
     what = f"{said}'{target}': which picture is not known"
     raise UsageError.new(what, "unknown-table", hint=hint)
 
@@ -206,14 +208,19 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
             picture_named(self._commands, name, self._wanted.names, self._said)
         if form.suffix == COUNTS and self._commands[0] != "count":
             what = f"{self._said}'{name}': only `count` writes counts"
-            raise UsageError.new(what, "bad-suffix", hint=f"clfeval count TABLE --save {name}")
+            raise UsageError.new(
+                what, "bad-suffix", hint=f"{COMMAND}clfeval count TABLE --save {name}{END}"
+            )
         if form.suffix == ".png":
             from clfeval.views.svg.picture import usable_font
 
             usable_font(self._wanted.drawing.get("font"))
         if form.lists_gates and not gates:
             what = f"{self._said}'{name}': a JUnit file lists gates; there are none"
-            hint = "add --fail-under, --fail-over or --max-drop"
+            hint = (
+                f"add {OPTION}--fail-under{END}, {OPTION}--fail-over{END} or "
+                f"{OPTION}--max-drop{END}"
+            )
             raise UsageError.new(what, "no-gates", hint=hint)
         return self._draft(name, path)
 

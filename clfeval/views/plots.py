@@ -28,7 +28,7 @@ from clfeval.views.canvas import (
     shorten_names_apart,
     side_by_side_lines,
 )
-from clfeval.views.table_layout import reword_for_caller
+from clfeval.views.table_layout import fill_for_caller
 from clfeval.views.terminal import TENTHS, TICKS, height_ticks, odds_ticks
 
 MARKERS = "ox+*#@%&$=~^"
@@ -65,7 +65,7 @@ def draw_plots(
         charts = (chart for chart in charts if chart.name in names)
     parts = []
     for chart in charts:
-        key = tuple(replace(note, text=reword_for_caller(result, note.text)) for note in chart.key)
+        key = tuple(replace(note, text=fill_for_caller(result, note.text)) for note in chart.key)
         parts.append(draw_chart(replace(chart, key=key), width=width, color=color))
     return "\n".join(filter(None, parts))
 

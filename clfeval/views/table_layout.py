@@ -11,11 +11,12 @@ from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.methods.command_lookup import command_of
-from clfeval.options.syntax import reword_for_python
+from clfeval.options.syntax import PYTHON, fill_text
 from clfeval.pages import schema
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Rank
 from clfeval.pages.command_pages import page_of
+from clfeval.placeholders import ADD, END, OPTION, fill_for_shell
 from clfeval.records import dataclass, replace
 
 GATES = 50  # gates shown one by one
@@ -100,14 +101,14 @@ class PageTables:
 
 def result_headline(result: Document) -> list[str]:
     """Return the headline of a result, in the words of the shell or of Python."""
-    return [reword_for_caller(result, line) for line in page_of(result.command).headline(result)]
+    return [fill_for_caller(result, line) for line in page_of(result.command).headline(result)]
 
 
-def reword_for_caller(result: Document, text: str) -> str:
+def fill_for_caller(result: Document, text: str) -> str:
     """Return a text of a page with options in the words of the caller, a shell or Python."""
     if not result.python or result.command not in COMMANDS:
-        return text
-    return reword_for_python(text, command_of(result.command).options())
+        return fill_for_shell(text)
+    return fill_text(text, command_of(result.command).options(), PYTHON)
 
 
 def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> PageTables:
@@ -148,14 +149,14 @@ def check_available(result: Document, names: Collection[str]) -> None:
     there |= {one.name or one.table for one in shown}
     for name in names:
         if name not in there and name in page.pictures:
-            hint = f"add --save {name}.svg"
+            hint = f"{ADD} {OPTION}--save {name}.svg{END}"
             raise UsageError.new(f"'{name}' is a picture for a file", "unknown-table", hint=hint)
         if name not in there:
             what = f"no '{name}' in this result; there are {list_names(sorted(there), 40)}"
             option = page.table(name).when.removesuffix("?")
             hint = "some need an option"
             if option.isidentifier():
-                hint = f"it needs --{option.replace('_', '-')}"
+                hint = f"it needs {OPTION}--{option.replace('_', '-')}{END}"
             raise UsageError.new(what, "unknown-table", hint=hint)
 
 
@@ -201,7 +202,7 @@ def layout_table(
         at_cut = column is not None and column.kind == "cut"
         strip = TextColumn(head.strip(), texts, numeric, cut=at_cut)
         words = meanings.get(source if isinstance(source, str) else strip.name, "")
-        strips.append(replace(strip, words=reword_for_caller(result, words)))
+        strips.append(replace(strip, words=fill_for_caller(result, words)))
         if len(strips) == 1 and signs:
             strips.append(TextColumn("", signs, numeric=False))
         intervals = tuple(parts.format_interval(value, digits, write) for value in values)
@@ -212,13 +213,15 @@ def layout_table(
             kept = len(strips)
     notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
     if left > 0:
-        more = f"--format csv --show {shown.table}" if shown.more is None else shown.more
-        notes = [f"{format_count(left, 'row')} not shown", f"for all, add {more}" if more else ""]
+        more = (
+            f"{OPTION}--format csv --show {shown.table}{END}" if shown.more is None else shown.more
+        )
+        notes = [f"{format_count(left, 'row')} not shown", f"for all, {ADD} {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = parts.independence_note(result) if sure and shown.rank == "main" else ""
     main = shown.rank != "detail" and bool(shown.lead) and not wide
-    title, note = reword_for_caller(result, shown.title), reword_for_caller(result, note)
+    title, note = fill_for_caller(result, shown.title), fill_for_caller(result, note)
     return TextTable(title, tuple(strips), note, main, kept, signs, taken)
 
 
@@ -282,8 +285,8 @@ def gates_to_show(result: Document) -> tuple[list[Gate], str]:
     missed = [gate for gate in result.gates if not gate.passed]
     left, met = len(missed) - GATES, len(result.gates) - len(missed)
     more = f"{left:,} more missed, " if left > 0 else ""
-    return missed[:GATES], reword_for_caller(
-        result, f"{more}{met:,} gates met; for all, add --format json"
+    return missed[:GATES], fill_for_caller(
+        result, f"{more}{met:,} gates met; for all, {ADD} {OPTION}--format json{END}"
     )
 
 
@@ -326,7 +329,7 @@ def undefined_reasons(result: Document, shown: Sequence[schema.TableView]) -> li
         verb = "is" if len(titles) == 1 else "are"
         what = f"{join_words([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
         said.append(f"{parts.ABSENT} {what}undefined{of}: {words}")
-    return said
+    return [fill_for_caller(result, sentence) for sentence in said]
 
 
 def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
@@ -362,7 +365,8 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
             whole=True,
             name=schema.BASELINE,
             total=len(found),
-            more="--show baseline; all measures: --format csv --show comparisons",
+            more=f"{OPTION}--show baseline{END}; all measures: "
+            f"{OPTION}--format csv --show comparisons{END}",
             words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
         )
     ]

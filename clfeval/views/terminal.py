@@ -20,6 +20,7 @@ from clfeval.document import Document, short_answer
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
 from clfeval.pages.command_pages import page_of
+from clfeval.placeholders import COMMAND, END, OPTION, fill_for_shell
 from clfeval.views import table_layout as layout
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.table_layout import TextColumn, TextTable
@@ -64,7 +65,7 @@ NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left o
 PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
-OFFER = "add --show NAME or all"
+OFFER = f"add {OPTION}--show NAME{END} or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"),
     "missed": ("gate MISSED", "bold red"),
@@ -102,10 +103,11 @@ def as_text(
     notes = layout.visible_notes(result, page.opened)
     _print_lines(console, [f"note: {text}" for text in notes], style="dim")
     _print_gates(console, result)
-    beyond = layout.reword_for_caller(result, page_of(result.command).beyond(result))
+    beyond = layout.fill_for_caller(result, page_of(result.command).beyond(result))
     hidden_tables = ", ".join(layout.more_table_names(result, page, names))
     more_tables = hidden_tables and f"more tables: {hidden_tables} ({offer})"
-    _print_lines(console, list(filter(None, (beyond, more_tables))), style="dim")
+    offers = [beyond, fill_for_shell(more_tables)]
+    _print_lines(console, list(filter(None, offers)), style="dim")
     for command, document, tables in layout.other_results(result, names):
         text = as_text(
             document,
@@ -160,7 +162,7 @@ def _offer_of_command(command: str, *, python: bool) -> str:
     """Return how to request further tables of another command's result."""
     if python:
         return f"result.methods['{command}'].show(NAME)"
-    return f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
+    return f"{COMMAND}clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME{END}"
 
 
 def _new_console(out: StringIO, width: int, *, color: bool) -> Console:

@@ -9,6 +9,7 @@ import pytest
 from clfeval import COMMANDS
 from clfeval.cli.command import OTHERS, find_option
 from clfeval.options.syntax import MEANT
+from clfeval.placeholders import fill_for_shell
 from tests.process.program import clfeval
 from tests.texts import problem_places
 
@@ -39,10 +40,10 @@ def test_help_is_one_screen(command: str) -> None:
 def test_what_is_called_otherwise_is_named(word: str) -> None:
     """A word that people type is no option, and what it is called instead exists."""
     assert not any(find_option(command, word) for command in EVERY)
-    done = clfeval("tune-jpt", "t.csv", word, "x")
-    assert (done.code, MEANT[word] in done.err) == (2, True)
+    done, meant = clfeval("tune-jpt", "t.csv", word, "x"), fill_for_shell(MEANT[word])
+    assert (done.code, meant in done.err) == (2, True)
     assert problem_places(done.err) == ["[command-line]"]
-    first, *others = MEANT[word].split(" ")
+    first, *others = meant.split(" ")
     if first == "clfeval":
         assert others[0] in EVERY
     elif first.startswith("--") and first != "--explain":

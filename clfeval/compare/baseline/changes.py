@@ -38,6 +38,7 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG, equivalent_names
 from clfeval.pages.schema import CHANGES, COMPARISONS
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 
 CODE, ROWS_CODE = "baseline", "baseline-rows"
@@ -64,7 +65,9 @@ def change_answers(
     start = f"Compared with {name}{rows_phrase}"
     differences = [as_estimate(row["difference"]).value for row in rows]
     if not tested:
-        reason = "no model has a value in both; --join compares models of several files"
+        reason = (
+            f"no model has a value in both; {OPTION}--join{END} compares models of several files"
+        )
         if any(difference is not None for difference in differences):
             reason = "no intervals were computed"
         yield Answer(CODE, f"{start}, nothing is tested: {reason}.")

@@ -33,6 +33,7 @@ from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import gateable_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 Labelled = Mapping[str, Row]
@@ -187,7 +188,9 @@ def read_baseline(
         raise UsageError.new(what, "baseline", name, hint=hint)
     if kind is None:
         return None
-    found = read_result(name, "save a result as the baseline: --save RESULT.json", "the baseline")
+    found = read_result(
+        name, f"save a result as the baseline: {OPTION}--save RESULT.json{END}", "the baseline"
+    )
     return EarlierResult(found, os.path.basename(name))
 
 
@@ -268,7 +271,10 @@ def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
     found = {}
     for key in [key for key in here | there if here.get(key) != there.get(key)]:
         before, now = (one.get(key, "not given") for one in (there, here))
-        found[key] = f"{SETTING_NAMES.get(key, f'--{key}')} {before} before, {now} now"
+        setting = SETTING_NAMES.get(key, f"--{key}")
+        if setting.startswith("--"):
+            setting = f"{OPTION}{setting}{END}"
+        found[key] = f"{setting} {before} before, {now} now"
     return found
 
 
@@ -329,7 +335,10 @@ def _lines_of_run(
     if of_command and not of_run and run is None:
         runs = list(dict.fromkeys(str(line.run) for line in of_command))
         message = f"has only lines of batch runs: {list_names(runs)}"
-        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
+        hint = (
+            f"use clfeval batch, or add a line: {OPTION}--append {name}{END} "
+            f"{OPTION}--label LABEL{END}"
+        )
         raise UsageError.new(message, CODE, name, hint=hint)
     return of_run
 

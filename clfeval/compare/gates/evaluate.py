@@ -37,6 +37,7 @@ from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import schema
 from clfeval.pages.command_pages import page_of
+from clfeval.placeholders import END, OPTION
 
 
 def evaluate_gates(result: Document, gates: Gates, baseline: Baseline | None = None) -> Document:
@@ -150,7 +151,7 @@ def _answer_on_missed_gates(gates: Iterable[Gate]) -> Iterator[Answer]:
     for gate in failed[:1]:
         number = len(failed) - 1
         remainder = f" (and {format_count(number, 'more gate')})" if number else ""
-        text = f"Gate missed: {gate_sentence(gate)}{remainder}."
+        text = f"Gate missed: {gate_sentence(gate, fill=str)}{remainder}."
         models = () if gate.model is None else (gate.model,)
         yield Answer("gates-missed", text, models, gate.measure, gate.value)
 
@@ -164,9 +165,9 @@ def refuse_unknown_outcomes(
     """
     value_bound = value_bounds(result)
     change_bound = changes or {}
-    hint = "count scores one by one: add --scores exact"
+    hint = f"count scores one by one: add {OPTION}--scores exact{END}"
     if "min_cell" in result.summary:
-        hint = "give another limit, or count with a smaller --min-cell"
+        hint = f"give another limit, or count with a smaller {OPTION}--min-cell{END}"
     for gate in gates:
         if gate.reason in ("hidden_counts", "needs_exact_scores"):
             message = f"gate {gate.subject} cannot be judged from these counts"
@@ -335,12 +336,12 @@ def _check_cells(draft: GateDraft, cells: Sequence[Cell], label: str | None) -> 
     limit, metric = draft.limit, draft.metric
     if not cells:
         owner = f"'{limit.model}'" if label is None else f"the slice '{label}'"
-        message = f"--{limit.kind}: {owner} has no '{metric}'"
+        message = f"{OPTION}--{limit.kind}{END}: {owner} has no '{metric}'"
         hint = "remove this gate, or name another measure"
         raise UsageError.new(message, "bad-gate", hint=hint)
     cell = next(filter(limit_tests.is_number, cells), cells[0])
     if not limit_tests.is_number(cell):
-        raise UsageError.new(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
+        raise UsageError.new(f"{OPTION}--{limit.kind}{END}: '{metric}' is not a number", "bad-gate")
     _check_interval(draft, cell)
 
 
@@ -375,8 +376,8 @@ def _direction_warnings(command: str, drafts: Sequence[GateDraft]) -> Iterator[R
         if draft.best != direction or has_opposite:
             continue
         name = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
-        text = f"--{kind.name} {name}: {better} values are better"
-        option = f"--{opposite.name} {name}={limit.limit:g}"
+        text = f"{OPTION}--{kind.name}{END} {name}: {better} values are better"
+        option = f"{OPTION}--{opposite.name}{END} {name}={limit.limit:g}"
         if kind.lower and not kind.warns:  # it would pass bad values
             raise UsageError.new(text, "bad-gate", hint=f"use {option}")
         yield ResultNote("gate-turned", f"{text}; did you mean {option}?")

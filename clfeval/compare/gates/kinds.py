@@ -15,6 +15,7 @@ from clfeval.compare.gates.limits import Gates
 from clfeval.document import NO_BASELINE, Cell, Document, Gate, Row, Severity
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.formatting import format_deciding_digits, format_p_value
+from clfeval.placeholders import END, OPTION, fill_for_shell
 from clfeval.records import dataclass, replace
 
 RowsByLabel = Mapping[str, Row]
@@ -261,7 +262,7 @@ def size_gates(
         return
     result = evaluation.result
     if count.name not in result.summary:
-        message = f"--{name}: {result.command} does not count {count.name} here"
+        message = f"{OPTION}--{name}{END}: {result.command} does not count {count.name} here"
         raise UsageError.new(message, "bad-gate", hint="remove it, or use report")
     for label in (None, *evaluation.slices):
         if label is None:
@@ -310,8 +311,11 @@ def still_best_gates(evaluation: GateEvaluation) -> Iterator[Gate]:
     best_rows: Sequence[Row] = result.tables.get("best", ())
     is_ranked = bool(best_rows) and "tied" in best_rows[0]
     if models and not (STILL_BEST.applies_to(result.command) and is_ranked):
-        hint = "use report with several models and without --interval none"
-        message = f"--{STILL_BEST.name}: the models of this result are not ranked with intervals"
+        hint = f"use report with several models and without {OPTION}--interval none{END}"
+        message = (
+            f"{OPTION}--{STILL_BEST.name}{END}: the models of this result are not ranked with "
+            "intervals"
+        )
         raise UsageError.new(message, "bad-gate", hint=hint)
     for text in models:
         rule, _, pattern = text.partition(":")
@@ -368,7 +372,7 @@ def missing_baseline_gate(evaluation: GateEvaluation) -> Iterator[Gate]:
 def baseline_sentence(gate: Gate) -> str:
     """Return the sentence on a baseline whose file does not exist."""
     prefix = f"{gate.run}: " if gate.run else ""
-    remedy = "add --baseline-missing skip to go on without it"
+    remedy = f"add {OPTION}--baseline-missing skip{END} to go on without it"
     consequence = "skipped" if gate.passed else remedy
     return f"{prefix}the baseline {gate.metric} does not exist ({consequence})"
 
@@ -388,6 +392,9 @@ def gates_without_limits(evaluation: GateEvaluation, errors: ErrorCollector) -> 
     return gates
 
 
-def gate_sentence(gate: Gate) -> str:
-    """Return the sentence on a gate: its value and its limit, or why it has none."""
-    return _SENTENCES.get(gate.kind, limit_sentence)(gate)
+def gate_sentence(gate: Gate, fill: Callable[[str], str] = fill_for_shell) -> str:
+    """Return the sentence on a gate: its value and its limit, or why it has none.
+
+    fill: fills the placeholders of options, by default for a shell.
+    """
+    return fill(_SENTENCES.get(gate.kind, limit_sentence)(gate))

@@ -26,6 +26,7 @@ from clfeval.measures.catalog import (
 from clfeval.measures.record import AIMS, Measure
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less the reference's
@@ -53,8 +54,10 @@ def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
     if not found:
         hint = suggestion(wanted, known) or f"slices: {list_names(known)}"
         if not known:
-            hint = "add --by COLUMN to define slices"
-        raise UsageError.new(f"--{limit.kind}: no slice '{wanted}'", "unknown-slice", hint=hint)
+            hint = f"add {OPTION}--by COLUMN{END} to define slices"
+        raise UsageError.new(
+            f"{OPTION}--{limit.kind}{END}: no slice '{wanted}'", "unknown-slice", hint=hint
+        )
     return found
 
 
@@ -67,7 +70,9 @@ def match_models(rows: Labelled, model: str | None, kind: str) -> Labelled:
     if not found:
         names = list(dict.fromkeys(subject_name(row) for row in rows.values()))
         hint = suggestion(model, names) or f"models: {list_names(names)}"
-        raise UsageError.new(f"--{kind}: no model '{model}'", "unknown-model", hint=hint)
+        raise UsageError.new(
+            f"{OPTION}--{kind}{END}: no model '{model}'", "unknown-model", hint=hint
+        )
     return found
 
 
@@ -80,7 +85,7 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
             return name + end
         found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
         if len(found) > 1:
-            what = f"--{limit.kind}: '{limit.metric}' matches several measures"
+            what = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' matches several measures"
             raise UsageError.new(what, "bad-gate", hint=f"choose one of {list_names(found)}")
         if found:
             return found[0]
@@ -88,7 +93,7 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
     wanted = _name_and_parameters(limit.metric)
     if alike := [name for name in known if _name_and_parameters(name) == wanted]:
         return alike[0]
-    what = f"--{limit.kind}: no metric '{limit.metric}'"
+    what = f"{OPTION}--{limit.kind}{END}: no metric '{limit.metric}'"
     model, dot, rest = limit.metric.partition(".")
     if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
         raise UsageError.new(what, "unknown-metric", hint=f"write '{model}:{rest}'")
@@ -97,7 +102,7 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
     else:
         close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
         if end and {*equivalent_names(stem)} & {*known}:
-            close = close or f"add --reference MODEL and --measure {stem}"
+            close = close or f"add {OPTION}--reference MODEL{END} and {OPTION}--measure {stem}{END}"
         close = close or threshold_hint(limit.metric)
         close = close or _other_command_hint(result.command, limit.metric)
     if not close:  # all names that a limit may use: of cells, and of what a report computes for it
@@ -126,11 +131,11 @@ def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[st
         every = [(row, "difference") for row in comparison_rows(result, "slice", inside=True)]
     rows = [(row, name) for row, name in every if row["measure"] == metric]
     if not rows:
-        hint = "use report with --by COLUMN"
+        hint = f"use report with {OPTION}--by COLUMN{END}"
         if every:
             hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row, _ in every))}"
-            hint += f"; for others add --measure {limit.metric}"
-        what = f"--{limit.kind}: slices are not compared by '{limit.metric}'"
+            hint += f"; for others add {OPTION}--measure {limit.metric}{END}"
+        what = f"{OPTION}--{limit.kind}{END}: slices are not compared by '{limit.metric}'"
         raise UsageError.new(what, "unknown-metric", hint=hint)
     wanted = [] if limit.slices is None else match_slices(limit, slice_names(result))
     for row, name in rows:
@@ -167,8 +172,10 @@ def _left_out(result: Document, metric: str) -> str | None:
     ):
         return None
     if metric in result.parameters.get("measure", ()):
-        return f"this table does not give it: --explain {measure.id} says what it needs"
-    return f"it was not computed: add --measure {metric}"
+        return (
+            f"this table does not give it: {OPTION}--explain {measure.id}{END} says what it needs"
+        )
+    return f"it was not computed: add {OPTION}--measure {metric}{END}"
 
 
 def _part_of(metric: str, known: list[str]) -> str | None:
@@ -348,7 +355,7 @@ def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
     return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
 
 
-ADD = "add --baseline FILE: an earlier table or a saved result"
+ADD = f"add {OPTION}--baseline FILE{END}: an earlier table or a saved result"
 VALUES = ("value", "low", "high")  # parts that lie where the measure does
 
 
@@ -375,7 +382,10 @@ def check_limit(limit: Limit, metric: str) -> None:
         subject = "gaps" if limit.is_gap else "changes"
         description = f"the range of {subject} in '{limit.metric}'"
     if not low <= limit.limit <= high:
-        message = f"--{limit.kind}: {limit.limit:g} is outside {description}: {low:g} to {high:g}"
+        message = (
+            f"{OPTION}--{limit.kind}{END}: {limit.limit:g} is outside {description}: {low:g} to "
+            f"{high:g}"
+        )
         hint = None
         if 1 < limit.limit <= 100:
             hint = f"write {limit.limit / 100:g} for {limit.limit:g}%"
@@ -384,15 +394,18 @@ def check_limit(limit: Limit, metric: str) -> None:
 
 def _check_drop(limit: Limit, measure: Measure | None) -> None:
     """Refuse a drop of what is no value, and of a measure without a direction."""
-    minimum = f"--{FAIL_UNDER.name}"
-    maximum = f"--{FAIL_OVER.name}"
+    minimum = f"{OPTION}--{FAIL_UNDER.name}{END}"
+    maximum = f"{OPTION}--{FAIL_OVER.name}{END}"
     if limit.part not in VALUES:
         metric = f"{limit.metric}.{limit.part}"
-        message = f"--{limit.kind}: '{metric}' is not a value that can drop"
+        message = f"{OPTION}--{limit.kind}{END}: '{metric}' is not a value that can drop"
         hint = f"use {minimum} '{metric}=VALUE', or {maximum}"
         raise UsageError.new(message, "bad-gate", hint=hint)
     if measure is not None and measure.best == "none":
-        message = f"--{limit.kind}: neither low nor high values of '{limit.metric}' are worse"
+        message = (
+            f"{OPTION}--{limit.kind}{END}: neither low nor high values of '{limit.metric}' are "
+            "worse"
+        )
         hint = f"limit its change: {minimum} {limit.metric}.change=VALUE, or {maximum}"
         raise UsageError.new(message, "bad-gate", hint=hint)
 
@@ -401,5 +414,5 @@ def check_compared(limit: Limit) -> None:
     """Refuse a limit that needs a comparison which the result does not have."""
     if limit.compares:
         part = "" if limit_kind(limit.kind).drop else f": '{limit.metric}.{limit.part}'"
-        message = f"--{limit.kind}{part} needs a baseline"
+        message = f"{OPTION}--{limit.kind}{END}{part} needs a baseline"
         raise UsageError.new(message, "bad-gate", hint=ADD)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from clfeval.document import PARTS, Bounds, Document, Part
 from clfeval.errors import ErrorCollector, UsageError, bad_option
 from clfeval.options.declaration import Opt, as_list, changed_options
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
@@ -71,14 +72,22 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     found = re.fullmatch(_LEFT, left)
     part = found and found["part"] and found["part"][1:]
     if found is None or not math.isfinite(limit) or (part and part not in PARTS):
-        hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
+        hint = (
+            f"for example {OPTION}--{kind} recall=0.9{END} or "
+            f"{OPTION}--{kind} 'rf:recall.low=0.8'{END}"
+        )
         if kind == "max-drop":
-            hint = "for example --max-drop recall=0.02, or recall=2% of the baseline's value"
+            hint = (
+                f"for example {OPTION}--max-drop recall=0.02{END}, or recall=2% of the baseline's "
+                "value"
+            )
         if number.endswith("%") and kind != "max-drop":
             hint = f"write a share as 0.7, not as 70%; {hint}"
         elif part:
             hint = f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
-        raise UsageError.new(f"--{kind} '{text}' is not {SHAPE}", "bad-gate", hint=hint)
+        raise UsageError.new(
+            f"{OPTION}--{kind}{END} '{text}' is not {SHAPE}", "bad-gate", hint=hint
+        )
     metric, slices, which = found["metric"], found["slices"], found["which"] == "any"
     known: Part = next((name for name in PARTS if name == part), "value")
     if slices is None:
@@ -95,14 +104,16 @@ def _limit_texts(flag: str, given: object) -> tuple[str, ...]:
         texts = []
         for name, limits in given.items():
             if not as_list(limits):
-                raise bad_option(f"{flag}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
+                raise bad_option(
+                    f"{OPTION}{flag}{END}: '{name}' has no limit", f"{{{name!r}: 0.8}}"
+                )
             numbers = (one if isinstance(one, str) else repr(one) for one in as_list(limits))
             texts += [f"{name}={one}" for one in numbers]
         given = texts
     given = as_list(given)
     for text in given:
         if not isinstance(text, str):
-            raise bad_option(f"{flag} {text!r:.60} is not METRIC=VALUE")
+            raise bad_option(f"{OPTION}{flag}{END} {text!r:.60} is not METRIC=VALUE")
     return tuple(given)
 
 
@@ -111,7 +122,7 @@ def _as_given(flag: str, given: object) -> Any:
     named = isinstance(given, (str, PathLike)) and str(given)
     if given is None or named or hasattr(given, "signature"):
         return given
-    raise bad_option(f"{flag} {given!r:.60} is neither a file nor a result")
+    raise bad_option(f"{OPTION}{flag}{END} {given!r:.60} is neither a file nor a result")
 
 
 GATES = "Gates"  # panel

@@ -20,6 +20,7 @@ from clfeval.errors import Problem, UsageError, bad_option, list_names
 from clfeval.json_schema import JsonSchema
 from clfeval.options.declaration import Opt
 from clfeval.output_files import Draft, ProtectedFiles
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass, field, field_values, read_record
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
@@ -202,10 +203,10 @@ class HistoryOptions:
     def check(self) -> None:
         """Raise UsageError for an empty label, or a label without a history."""
         if self.label is not None and self.append is None:
-            hint = "add --append HISTORY.jsonl"
-            raise bad_option("--label needs a history to append to", hint)
+            hint = f"add {OPTION}--append HISTORY.jsonl{END}"
+            raise bad_option(f"{OPTION}--label{END} needs a history to append to", hint)
         if self.label is not None and not self.label.strip():
-            raise bad_option("--label is empty")
+            raise bad_option(f"{OPTION}--label{END} is empty")
 
 
 CODE = "history"
@@ -254,7 +255,10 @@ class HistoryLines:
             others = sorted({line.command for line in self.lines})
             what = f"has no line of {command}"
             what += f", only of {list_names(others)}" if others else ""
-            hint = f"add a line: clfeval {command} TABLE --append {self.name} --label LABEL"
+            hint = (
+                "add a line: "
+                f"{COMMAND}clfeval {command} TABLE --append {self.name} --label LABEL{END}"
+            )
             raise UsageError.new(what, CODE, self.name, hint=hint)
         return found
 
@@ -310,7 +314,7 @@ def read_history(name: str) -> HistoryLines:
                 else REMOVE
             )
     if problems and not entries and LINE_KIND.encode() not in content:
-        hint = "create one with clfeval report TABLE --append FILE.jsonl"
+        hint = f"create one with {COMMAND}clfeval report TABLE --append FILE.jsonl{END}"
         raise UsageError.new("not a history file", CODE, name, hint=hint)
     known = {(one.command, one.label) for _, one in entries if isinstance(one, HistoryLine)}
     for number, one in entries:
@@ -326,7 +330,7 @@ def read_history(name: str) -> HistoryLines:
 def check_target(name: str, inputs: Sequence[str]) -> None:
     """Refuse a history that cannot be appended to, before anything is computed; UsageError."""
     if name in ProtectedFiles(inputs):
-        raise bad_option(f"--append '{name}' names the input table")
+        raise bad_option(f"{OPTION}--append{END} '{name}' names the input table")
     _lock_module()
     path = os.path.realpath(name)
     folder, why = os.path.dirname(path), ""

@@ -36,6 +36,7 @@ from clfeval.formatting import join_names, join_words, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names
+from clfeval.placeholders import END, OPTION
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where it is unknown
@@ -288,7 +289,7 @@ def _models_answer(
     if same:
         text = (
             "Both labels have the same rows: a paired comparison with the earlier table "
-            "(--baseline TABLE) has narrower intervals."
+            f"({OPTION}--baseline TABLE{END}) has narrower intervals."
         )
         yield Answer("not-paired", text, tuple(same))
 

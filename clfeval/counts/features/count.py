@@ -15,6 +15,7 @@ from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import InputFile
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.feature import ClassTable, FeatureTable
 from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, engine_errors, nw, pl
@@ -245,12 +246,15 @@ def _keys(cut: cuts.Cut | None) -> list[str]:
 
 def _check_cut(table: FeatureTable, cut: cuts.Cut | None) -> None:
     if cut is not None and table.value is None:
-        what = "--cut needs numbers, and the sparse table has no value column"
-        hint = "omit --cut, or add a third column named value"
+        what = f"{OPTION}--cut{END} needs numbers, and the sparse table has no value column"
+        hint = f"omit {OPTION}--cut{END}, or add a third column named value"
         raise UsageError.new(what, "needs-numbers", hint=hint)
     if isinstance(cut, float) and cut <= 0:
-        what = f"--cut {cut:g} makes the feature true in every row without an entry (value 0)"
-        hint = "give --cut a number above 0"
+        what = (
+            f"{OPTION}--cut{END} {cut:g} makes the feature true in every row without an entry "
+            "(value 0)"
+        )
+        hint = f"give {OPTION}--cut{END} a number above 0"
         raise UsageError.new(what, "bad-option", hint=hint)
 
 

@@ -18,6 +18,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.inference.resampling import split_into_folds
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import (
     Frame,
@@ -383,7 +384,7 @@ _ARRAYS = ("cuts", "tp", "fp", "positives", "negatives", "missing", "held_tp", "
 _HINTS = HINTS | {
     "duplicate-row": "list each feature of a row once; put counts into a value column",
     "conflicting-truth": "give all entries of a row the same class",
-    "unknown-row": "add the class of every row to --truth-table",
+    "unknown-row": f"add the class of every row to {OPTION}--truth-table{END}",
 }
 
 

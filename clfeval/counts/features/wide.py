@@ -25,6 +25,7 @@ from clfeval.counts.features.cuts import (
 )
 from clfeval.counts.patterns import in_units
 from clfeval.errors import DataError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.frames import as_text, collect, engine_errors, nw, pl
@@ -140,7 +141,7 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
     """Raise if a mean or a scale is requested of infinite values."""
     if cut in ("mean", "soft") and not np.isfinite(x).all():
         what = f"infinite values have no {'mean' if cut == 'mean' else 'scale'}"
-        hint = "use --cut median or --cut best"
+        hint = f"use {OPTION}--cut median{END} or {OPTION}--cut best{END}"
         raise DataError.new(what, "infinite-value", file, None, column, hint=hint)
 
 
@@ -164,7 +165,10 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
     missing = sum(sums.pop(None, (0, 0)))
     if len(sums) > MOST_CATEGORIES:
         message = f"{len(sums):,} different texts are an id or free text, not a feature"
-        hint = "name the id with --id, or the features with --feature (Python, batches)"
+        hint = (
+            f"name the id with {OPTION}--id{END}, or the features with {OPTION}--feature{END} "
+            "(Python, batches)"
+        )
         raise DataError.new(message, "too-many-categories", file, None, column, hint=hint)
     totals = (sum(pair[0] for pair in sums.values()), sum(pair[1] for pair in sums.values()))
     kind, features = _features_of_texts(column, sums)

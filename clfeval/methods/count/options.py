@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from clfeval.errors import bad_option
 from clfeval.options.declaration import Command, Opt
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 COUNTS = "Counts"  # panel
@@ -42,9 +43,15 @@ class CountOptions:
     def check(self) -> None:
         """Raise UsageError for options that exclude or need each other."""
         if self.against is not None and self.joint == "none":
-            raise bad_option("--against belongs to --joint pairs", "add --joint pairs")
+            raise bad_option(
+                f"{OPTION}--against{END} belongs to {OPTION}--joint pairs{END}",
+                f"add {OPTION}--joint pairs{END}",
+            )
         if self.min_cell is not None and self.joint != "none":
-            raise bad_option("--joint pairs and --min-cell cannot be combined", "leave one out")
+            raise bad_option(
+                f"{OPTION}--joint pairs{END} and {OPTION}--min-cell{END} cannot be combined",
+                "leave one out",
+            )
 
 
 COUNT = Command(

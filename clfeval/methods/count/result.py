@@ -15,6 +15,7 @@ from clfeval.formatting import format_count
 from clfeval.methods import provenance
 from clfeval.methods.count.options import CountOptions
 from clfeval.methods.measurement.joint_sums import sums_of_table
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import pl
@@ -103,7 +104,7 @@ def _counts_to_publish(
         return PublishedCounts(table, description, counts.files, notes)
     if description["min_cell"]:
         message = f"its counts below {description['min_cell']} are hidden already"
-        hint = "leave --min-cell out, or count the table again"
+        hint = f"leave {OPTION}--min-cell{END} out, or count the table again"
         raise UsageError.new(message, "bad-option", counts.name, hint=hint)
     table, description = hide_small_cells(table, description, options.min_cell, counts.name)
     files = [
@@ -177,10 +178,10 @@ def _joint_sums(
     table, about: the counts of the table itself.
     """
     if counted.stored is not None:
-        what = f"--joint pairs needs rows, but of {counted.name} there are counts only"
+        what = f"{OPTION}--joint pairs{END} needs rows, but of {counted.name} there are counts only"
         raise UsageError.new(what, "needs-predictions", hint="give it where rows are counted")
     if all(model.kind == "label" for model in counted.models):
-        what = "--joint pairs needs scores, but every model has labels only"
+        what = f"{OPTION}--joint pairs{END} needs scores, but every model has labels only"
         raise UsageError.new(what, "needs-scores", hint="leave it out: labels are compared anyway")
     every, described = (table, about) if merged is None else count_table(merged)
     if merged is not None:

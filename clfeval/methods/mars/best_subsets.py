@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clfeval.arrays import Bools, Counts, Ints
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.errors import UsageError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 _MAX_SET_CELLS = 1 << 22  # sets of models x patterns per block
@@ -225,7 +226,10 @@ def score_subsets_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> Su
         total = sum(comb(k, size) for size in range(1, most + 1))
         if total > MOST_SUBSETS:
             what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
-            hint = "use a smaller --subsets, or --best K, which does not list them all"
+            hint = (
+                f"use a smaller {OPTION}--subsets{END}, or {OPTION}--best K{END}, which does not "
+                "list them all"
+            )
             raise UsageError.new(f"{what} {MOST_SUBSETS:,}", "too-many-subsets", hint=hint)
         members = np.vstack([model_combinations(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)

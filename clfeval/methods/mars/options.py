@@ -9,6 +9,7 @@ from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.methods import options as shared
 from clfeval.options.declaration import Command, Opt, as_list, to_mapping
 from clfeval.options.syntax import parse_count_or_all, parse_groups
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 ANALYSIS = "Analysis"  # panel
@@ -127,7 +128,7 @@ class MarsOptions(shared.IntervalOptions):
         shared.check_reference(self.reference, self.confidence, self.margin, COMPARED)
         for name, members in self.group.items():
             if not members:
-                raise bad_option(f"--group {name} names no models")
+                raise bad_option(f"{OPTION}--group{END} {name} names no models")
 
     def check_groups(self, models: Sequence[str]) -> None:
         """Raise UsageError for groups of unknown models, of one twice, or named as a model."""
@@ -135,13 +136,17 @@ class MarsOptions(shared.IntervalOptions):
         for group, members in self.group.items():
             for member in members:
                 if member not in models:
-                    raise unknown_model_error(f"--group {group}", member, models)
+                    raise unknown_model_error("--group", member, models, part=f" {group}")
                 if member in seen:
-                    raise UsageError.new(f"'{member}' is in two groups of --group", "bad-group")
+                    raise UsageError.new(
+                        f"'{member}' is in two groups of {OPTION}--group{END}", "bad-group"
+                    )
                 seen.add(member)
         for group, members in self.group.items():
             if group in models and group not in members:
-                text = f"--group {group} is also the name of a model; choose another name"
+                text = (
+                    f"{OPTION}--group{END} {group} is also the name of a model; choose another name"
+                )
                 raise UsageError.new(text, "bad-group")
 
 

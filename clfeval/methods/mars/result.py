@@ -28,6 +28,7 @@ from clfeval.methods.mars.lead import (
 from clfeval.methods.mars.options import COMPARED, MEASURE, MarsOptions
 from clfeval.methods.mars.tables import mars_tables, sweep_table
 from clfeval.methods.options import IntervalSettings
+from clfeval.placeholders import END, OPTION
 
 
 def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document:
@@ -199,10 +200,13 @@ def _top_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[
     limit, rows = predictions.top.count, predictions.patterns.rows
     tied = [f"'{name}' {n:g}" for name, n in predictions.top.taken.items() if n > limit]
     if limit > rows:
-        text = f"--top {options.top} flags every row: the table has {rows}"
+        text = f"{OPTION}--top{END} {options.top} flags every row: the table has {rows}"
         yield ResultNote("top-takes-all", text)
     if tied:
-        text = f"scores are tied at --top {limit:g}, so more rows are flagged: {', '.join(tied)}"
+        text = (
+            f"scores are tied at {OPTION}--top {limit:g}{END}, so more rows are flagged: "
+            f"{', '.join(tied)}"
+        )
         yield ResultNote("ties-at-cut", text)
 
 

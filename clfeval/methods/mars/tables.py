@@ -28,6 +28,7 @@ from clfeval.methods.mars.selection_bias import (
     undefined_correction,
 )
 from clfeval.methods.measurement.label_measures import share_design
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
@@ -423,7 +424,10 @@ def sweep_table(
     cuts = choose_thresholds(every, len(every) if options.points == "all" else options.points)
     warnings = []
     if len(cuts) < len(every):
-        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
+        text = (
+            f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add "
+            f"{OPTION}--points all{END} for all"
+        )
         warnings.append(ResultNote("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:

@@ -25,6 +25,7 @@ from clfeval.measures.catalog import (
 )
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import PARAMETERS, STAKES, Measure, parameters_of
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.readings.reading import MOST_OFFERED
 
@@ -73,9 +74,10 @@ OF_TWO = {  # equivalents with two classes
 }
 # with two classes these are constant or functions of other measures
 OF_MORE = {
-    "ordinal_rmse": "with two classes use --measure ordinal_mse, of which it is the square root",
+    "ordinal_rmse": f"with two classes use {OPTION}--measure ordinal_mse{END}, of which it is the "
+    "square root",
     "accuracy_within_1": "with two classes it is always 1",
-    "top_k_accuracy": "with two classes it is always 1; use --measure accuracy",
+    "top_k_accuracy": f"with two classes it is always 1; use {OPTION}--measure accuracy{END}",
 }
 _GAINS = "it favours miscalibrated models; use net_benefit or log_loss"
 _TIMES = "it needs times to an event; use roc_auc for two classes"
@@ -189,11 +191,14 @@ def refuse_measure(name: str, flag: str = FLAG) -> None:
     """Raise UsageError for a misleading or ambiguous measure, with an alternative."""
     key = normalize_name(name)
     if key in REFUSED:
-        what = f"{flag}: {name.strip().upper()} is not available"
+        what = f"{OPTION}{flag}{END}: {name.strip().upper()} is not available"
         raise UsageError.new(what, "refused-measure", hint=REFUSED[key])
     if key in TWO_AREAS:
-        what = f"{flag}: {name.strip()} is ambiguous: average_precision (steps) or pr_auc "
-        hint = f"use {flag} average_precision or {flag} pr_auc"
+        what = (
+            f"{OPTION}{flag}{END}: {name.strip()} is ambiguous: average_precision (steps) or "
+            "pr_auc "
+        )
+        hint = f"use {OPTION}{flag} average_precision{END} or {OPTION}{flag} pr_auc{END}"
         raise UsageError.new(f"{what}(trapezoids)", "unknown-measure", hint=hint)
 
 
@@ -226,21 +231,21 @@ def unknown_measure_error(
     if measure is not None:
         what = f"{measure.id} is not available for predictions of {classes}"
     hint = suggest_measure(text, known, flag)
-    return UsageError.new(f"{flag}: {what}", "unknown-measure", hint=hint)
+    return UsageError.new(f"{OPTION}{flag}{END}: {what}", "unknown-measure", hint=hint)
 
 
 def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> str:
     """Return the hint for an unknown measure."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
-        return f"repeat the option: {' '.join(f'{flag} {part}' for part in parts)}"
+        return f"repeat the option: {' '.join(f'{OPTION}{flag} {part}{END}' for part in parts)}"
     name = text.strip().partition(":")[0]
     plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
     for pattern, ask in SPELT:
         if found := re.fullmatch(pattern, plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
     close = threshold_hint(name) or suggestion(name, known.names)
-    return close or f"clfeval {known.command} --explain measures"
+    return close or f"{COMMAND}clfeval {known.command} --explain measures{END}"
 
 
 def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
@@ -268,17 +273,20 @@ def parse_measure_settings(
     for part in filter(None, settings.split(",")):
         key, equals, value = (one.strip() for one in part.partition("="))
         if not equals and find_measure(key) is not None:
-            what = f"{flag}: no measure '{text}'"
+            what = f"{OPTION}{flag}{END}: no measure '{text}'"
             hint = suggest_measure(text, OF_TWO_CLASSES, flag)
             raise UsageError.new(what, "unknown-measure", hint=hint)
         if key not in known:
             example = ",".join(f"{one}=1" for one in [*known][:2])
             takes = f"{', '.join(known)}, as in {measure.id}:{example}" if known else "none"
-            what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
+            what = f"{OPTION}{flag}{END} '{text}': {measure.id} has no parameter '{key}'"
             hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
             two = re.fullmatch(r"([\d.]+)[:/]([\d.]+)", part)
             if measure.id == "expected_cost" and two:
-                hint = f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false "
+                hint = (
+                    f"name the costs, as in {OPTION}{flag} cost:fp={two[1]},fn={two[2]}{END} "
+                    "(false "
+                )
                 hint += f"positives cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost "
                 hint += f"{two[1]})"
             raise bad_option(what, hint)
@@ -286,7 +294,7 @@ def parse_measure_settings(
     missing = [name for name, one in known.items() if one.default is None and name not in found]
     if missing:
         example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
-        what = f"{flag} '{text}': {measure.id} needs {' and '.join(missing)}"
+        what = f"{OPTION}{flag}{END} '{text}': {measure.id} needs {' and '.join(missing)}"
         raise bad_option(what, f"for example {measure.id}:{example}")
     return found
 
@@ -300,16 +308,16 @@ def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str)
         example = parameter.default
         example = 0.1 if example is None or isinstance(example, tuple) else example
         hint = f"for example {measure.id}:{key}={example:g}"
-        raise bad_option(f"{flag} '{text}': '{value}' is not a number", hint) from None
+        raise bad_option(f"{OPTION}{flag}{END} '{text}': '{value}' is not a number", hint) from None
     if parameter.pair:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
             within = f"{parameter.low:g} to {parameter.high:g}"
-            what = f"{flag} '{text}': {key} is not a range within {within}"
+            what = f"{OPTION}{flag}{END} '{text}': {key} is not a range within {within}"
             raise bad_option(what, f"{key}: {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
-        what = f"{flag} '{text}': {key} is {parameter.range}, not {value}"
+        what = f"{OPTION}{flag}{END} '{text}': {key} is {parameter.range}, not {value}"
         raise bad_option(what, f"{key}: {parameter.words}")
     return int(numbers[0]) if parameter.whole else numbers[0]
 
@@ -361,11 +369,11 @@ def parse_multiclass_measures(
             several = [_parse_multiclass_measure(text, name, settings, classes)]
         for one in several:
             if one.measure.ordered and not ordered:
-                what = f"{FLAG}: {one.measure.id} needs ordered classes"
+                what = f"{OPTION}{FLAG}{END}: {one.measure.id} needs ordered classes"
                 order = guess_class_order(classes)
                 fixes = None if order is None else {"classes": order}
                 known = "" if order is None else f": {list_names(order, 5)}"
-                hint = f"repeat --classes for each class, lowest first{known}"
+                hint = f"repeat {OPTION}--classes{END} for each class, lowest first{known}"
                 raise UsageError.new(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
                 found[one.name] = one

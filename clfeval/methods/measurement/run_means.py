@@ -23,6 +23,7 @@ from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
@@ -55,7 +56,7 @@ class Runs:
         if counted is None:
             return cls(names, unknown=f"{COUNTS}, so the means have no confidence intervals")
         if counted.kept.settled.columns.id is None:
-            text = "means over runs have no confidence interval; add --id COLUMN"
+            text = f"means over runs have no confidence interval; add {OPTION}--id COLUMN{END}"
             return cls(names, unknown=text)
         distinct, sizes = counted.kept.runs_of_rows()
         size = float(np.mean(sizes))
@@ -357,7 +358,7 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         text = f"No significance test of mean {title} over runs is possible"
         text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
         if runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1:
-            text += ": add --reference MODEL to compare with one model"
+            text += f": add {OPTION}--reference MODEL{END} to compare with one model"
         yield Answer("compared", f"{text}.", (), lead)
         return
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}

@@ -14,6 +14,7 @@ from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.measurement import requested_measures as requested
+from clfeval.placeholders import COMMAND, END, OPTION
 
 FLAG = "--metric"
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
@@ -78,7 +79,7 @@ def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
             if known and not any(equivalence_formula(other, one.name) for other in members):
                 members.append(one.name)
         if not members and key != "default":
-            what = f"{FLAG}: set '{key}' has no measure that mlcps computes"
+            what = f"{OPTION}{FLAG}{END}: set '{key}' has no measure that mlcps computes"
             raise UsageError.new(what, "unknown-measure", hint="name measures or another set")
         found |= dict.fromkeys(members or DEFAULT)
     return tuple(found)
@@ -90,7 +91,9 @@ def _parse_measure_name(text: str) -> str:
     measure = requested.find_measure_by_name(name)
     if measure is None:
         hint = requested.suggest_measure(text, MLCPS_MEASURES, FLAG)
-        raise UsageError.new(f"{FLAG}: '{name}' is not a measure", "unknown-measure", hint=hint)
+        raise UsageError.new(
+            f"{OPTION}{FLAG}{END}: '{name}' is not a measure", "unknown-measure", hint=hint
+        )
     if measure.id == requested.NET_BENEFIT and settings:
         measure = CATALOG[requested.AT_RISK]
     # for a parameter
@@ -99,12 +102,12 @@ def _parse_measure_name(text: str) -> str:
     if known is not None:
         measure = CATALOG[known]
     elif not _is_computable(measure):
-        hint = "for the available measures: clfeval mlcps --explain measures"
+        hint = f"for the available measures: {COMMAND}clfeval mlcps --explain measures{END}"
         if measure.id == requested.NET_BENEFIT:
             hint = f"give a threshold probability, for example {requested.AT_RISK}:t=0.1"
         elif measure.needs in requested.NEEDS["all"]:
             hint = "neither higher nor lower values of it are better"
-        what = f"{FLAG}: {measure.id} is not available in mlcps"
+        what = f"{OPTION}{FLAG}{END}: {measure.id} is not available in mlcps"
         raise UsageError.new(what, "unknown-measure", hint=hint)
     return requested.format_measure_name(
         measure, requested.parse_measure_settings(text, settings, measure, flag=FLAG)

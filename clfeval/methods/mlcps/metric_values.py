@@ -29,6 +29,7 @@ from clfeval.methods.mlcps.answer import (
 )
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.provenance import clipped_note, counting_notes
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 
@@ -268,7 +269,10 @@ def _default_resamples_notes(replicates: Floats | None) -> Iterator[ResultNote]:
     """Yield a note where fewer bootstrap samples than usual are drawn by default."""
     if replicates is not None and len(replicates) < RESAMPLES:
         resamples = len(replicates)
-        text = f"only {resamples} bootstrap samples for speed; --resamples N sets the number"
+        text = (
+            f"only {resamples} bootstrap samples for speed; {OPTION}--resamples N{END} sets the "
+            "number"
+        )
         yield ResultNote("resamples", text)
 
 
@@ -292,7 +296,10 @@ def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointC
     labels = [model.name for model in counted.models if model.kind == "label"]
     if labels and wanted:
         hold = f"{list_names(labels)} hold{'s' * (len(labels) == 1)} labels"
-        hint = "choose measures of labels with --metric, or models with scores with --model"
+        hint = (
+            f"choose measures of labels with {OPTION}--metric{END}, or models with scores with "
+            f"{OPTION}--model{END}"
+        )
         what = f"{need(wanted)} scores, but {hold}"
         raise UsageError.new(what, "needs-scores", counted.name, hint=hint)
     joint = counted.joint(scores=bool(wanted))
@@ -310,7 +317,7 @@ def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointC
             if p.min() < 0 or p.max() > 1
         ]
         if problems:
-            hint = "choose other measures with --metric, or give scores from 0 to 1"
+            hint = f"choose other measures with {OPTION}--metric{END}, or give scores from 0 to 1"
             raise DataError(problems, hint=hint)
     return joint
 
@@ -355,7 +362,10 @@ def measure_predictions(
             undefined[name] = None
     if problems:
         names = list_names(undefined)
-        hint = f"choose measures other than {names} with --metric, or models with --model"
+        hint = (
+            f"choose measures other than {names} with {OPTION}--metric{END}, or models with "
+            f"{OPTION}--model{END}"
+        )
         raise DataError(problems, hint=hint)
     return measured
 

@@ -11,6 +11,7 @@ from clfeval.errors import bad_option
 from clfeval.methods import options as shared
 from clfeval.options import syntax
 from clfeval.options.declaration import READING, Command, Opt, to_float, to_float_pair, to_mapping
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "Stability"  # panels
@@ -30,11 +31,13 @@ def _accept_weights(flag: str, given: object) -> dict[str, float]:
         weights = read_weights(given)
     else:
         named = to_mapping(flag, given, "metrics to weights, not a file")
-        weights = {name: to_float(f"{flag} {name}=", one) for name, one in named.items()}
+        weights = {name: to_float(flag, one, f" {name}=") for name, one in named.items()}
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
             ends = f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
-            raise bad_option(f"{flag} {name}={weight:g} is neither 0 nor a number from {ends}")
+            raise bad_option(
+                f"{OPTION}{flag}{END} {name}={weight:g} is neither 0 nor a number from {ends}"
+            )
     return weights
 
 
@@ -42,20 +45,21 @@ def _accept_directions(flag: str, given: object) -> dict[str, Direction]:
     directions = to_mapping(flag, given, "metrics to directions")
     for name, direction in directions.items():
         if direction not in ("max", "min"):
-            raise bad_option(f"{flag} {name}= is '{direction}', not max or min")
+            raise bad_option(f"{OPTION}{flag}{END} {name}= is '{direction}', not max or min")
     return directions
 
 
 def _accept_ranges(flag: str, given: object) -> dict[str, tuple[float, float]]:
     named = to_mapping(flag, given, "metrics to ranges").items()
     ranges = {
-        name: to_float_pair(f"{flag} {name}", ends) for name, ends in named if ends is not None
+        name: to_float_pair(flag, ends, f" {name}") for name, ends in named if ends is not None
     }
     for name, (low, high) in ranges.items():
         if not (-MOST <= low < high <= MOST):
-            hint = "; set the direction with --direction" if low > high else ""
+            hint = f"; set the direction with {OPTION}--direction{END}" if low > high else ""
             raise bad_option(
-                f"{flag} {name}={low:g}:{high:g} is not LOW:HIGH within -{MOST:g} to {MOST:g}{hint}"
+                f"{OPTION}{flag}{END} {name}={low:g}:{high:g} is not LOW:HIGH within -{MOST:g} to "
+                f"{MOST:g}{hint}"
             )
     return ranges
 
@@ -252,7 +256,10 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         },
         "ignore": {"help": "Column or metric to leave out, by name or quoted glob; repeat."},
         "id": {"help": "Column of model names; default model, classifier, ..."},
-        "truth": {"help": "Column of true classes, for --from predictions.", "panel": PREDICTIONS},
+        "truth": {
+            "help": f"Column of true classes, for {OPTION}--from predictions{END}.",
+            "panel": PREDICTIONS,
+        },
         "positive": {"help": "Positive class.", "panel": PREDICTIONS, "completes": None},
         "classes": {"panel": PREDICTIONS},
         "kind": {"help": "Labels or scores of the models.", "panel": PREDICTIONS, "shell": False},

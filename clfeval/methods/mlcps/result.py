@@ -45,6 +45,7 @@ from clfeval.methods.provenance import (
     format_pairs,
     format_thresholds,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input
 
 
@@ -172,11 +173,13 @@ def mlcps_result(
         if options.reference not in given.models:
             raise unknown_model_error("--reference", options.reference, given.models)
         if given.replicates is None:
-            what = "--reference needs predictions, and this is a table of metrics"
-            raise bad_option(what, "give a table of predictions with --from predictions")
+            what = f"{OPTION}--reference{END} needs predictions, and this is a table of metrics"
+            raise bad_option(
+                what, f"give a table of predictions with {OPTION}--from predictions{END}"
+            )
     ranking = rank_models(given, scales, options)
     if options.random_weights is not None and len(scales) < RAYS:
-        raise bad_option(f"--weight-sensitivity needs {RAYS} metrics or more")
+        raise bad_option(f"{OPTION}--weight-sensitivity{END} needs {RAYS} metrics or more")
     tables, orders = ranking_tables(ranking), ranking.orders
     notes += redundancy_notes(tables["redundant"])
     of_other = []

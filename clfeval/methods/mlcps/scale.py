@@ -22,6 +22,7 @@ from clfeval.measures.catalog import (
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.options.syntax import format_range
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 NARROW = 0.05  # of the scale
@@ -44,7 +45,9 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
     for option, name in ((option, name) for option, names in groups for name in names):
         if name not in given.metrics:
             hint = suggestion(name, given.metrics) or f"metrics: {list_names(given.metrics)}"
-            raise UsageError.new(f"{option}: '{name}' is not a metric", "unknown-metric", hint=hint)
+            raise UsageError.new(
+                f"{OPTION}{option}{END}: '{name}' is not a metric", "unknown-metric", hint=hint
+            )
     scales: list[Scale] = []
     unfit: list[Unfit] = []
     for place, metric in enumerate(given.metrics):
@@ -71,7 +74,9 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
         names = list_names([scale.metric for scale in scales])
         there = f"{format_count(len(scales), 'metric')} ({names})" if scales else "no metric"
         what = f"{there}, but a polygon needs at least {RAYS} metrics"
-        hint = "add metrics, or rank by any number of them with --desirability FILE.yaml"
+        hint = (
+            f"add metrics, or rank by any number of them with {OPTION}--desirability FILE.yaml{END}"
+        )
         raise DataError.new(what, "too-few-metrics", given.name, hint=hint)
     return scales, list(_scale_notes(given, options, scales))
 
@@ -160,7 +165,7 @@ def _scale_notes(
         (
             "left-out",
             [m for m in given.metrics if m not in scaled and m not in removed],
-            "not in MLcps, as a range (--rescale) is missing: {}",
+            f"not in MLcps, as a range ({OPTION}--rescale{END}) is missing: {{}}",
         ),
         (
             "flipped",
@@ -176,8 +181,10 @@ def _scale_notes(
         if names:
             yield ResultNote(code, text.format(list_names(names)))
     if options.weight and options.desirability:
-        text = "--metric-weight affects only MLcps; set the weights of D in the file of"
-        yield ResultNote("weights", f"{text} --desirability")
+        text = (
+            f"{OPTION}--metric-weight{END} affects only MLcps; set the weights of D in the file of"
+        )
+        yield ResultNote("weights", f"{text} {OPTION}--desirability{END}")
     for scale in scales:
         if scale.metric in options.rescale and scale.span and given.models:
             d = scale.transform(given.values[:, scale.place])
@@ -190,7 +197,7 @@ def _scale_notes(
             low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
             if low == "-1":
-                text += f"; --rescale {scale.metric}=-1:1 maps chance to 0.5"
+                text += f"; {OPTION}--rescale {scale.metric}=-1:1{END} maps chance to 0.5"
             yield ResultNote("other-scale", text)
 
 
@@ -265,15 +272,19 @@ _COUNT_NAMES = (
 )
 
 _HINTS = {
-    "negative-metric": "add --rescale {metric}={ends} to rescale it to 0 to 1",
-    "above-one": "{percent}add --rescale {metric}=0:X; X is its largest possible value",
-    "outside-scale": "give --rescale the possible range of the metric, not the observed one",
-    "unknown-direction": "add --direction {metric}=min if lower is better, else --direction "
-    "{metric}=max",
-    "no-direction": "choose the other metrics with --metric, or set a goal for it with "
-    "--desirability FILE.yaml",
-    "unbounded-metric": "add --rescale {metric}=0:X; X is the value of a useless model",
-    "not-a-metric": "leave it out; if it is a metric, add --direction {metric}=max or {metric}=min",
+    "negative-metric": f"add {OPTION}--rescale {{metric}}={{ends}}{END} to rescale it to 0 to 1",
+    "above-one": f"{{percent}}add {OPTION}--rescale {{metric}}=0:X{END}; X is its largest possible "
+    "value",
+    "outside-scale": f"give {OPTION}--rescale{END} the possible range of the metric, not the "
+    "observed one",
+    "unknown-direction": f"add {OPTION}--direction {{metric}}=min{END} if lower is better, else "
+    f"{OPTION}--direction {{metric}}=max{END}",
+    "no-direction": f"choose the other metrics with {OPTION}--metric{END}, or set a goal for it "
+    f"with {OPTION}--desirability FILE.yaml{END}",
+    "unbounded-metric": f"add {OPTION}--rescale {{metric}}=0:X{END}; X is the value of a useless "
+    "model",
+    "not-a-metric": f"leave it out; if it is a metric, add {OPTION}--direction {{metric}}=max{END} "
+    "or {metric}=min",
 }
 
 
@@ -315,16 +326,20 @@ def scale_hint(code: str, metric: str, values: Floats, fixes: Mapping[str, Any])
         what = "a share" if measure.high == 1 else "this measure"
         hint = f"{what} cannot be negative; correct the value"
     elif code == "negative-metric" and measure is None and values.max() > 1:
-        hint = "add --rescale {metric}=LOW:HIGH with its possible range"
+        hint = f"add {OPTION}--rescale {{metric}}=LOW:HIGH{END} with its possible range"
     elif code == "negative-metric" and (span := _guess_range(code, metric, values)):
         ends = format_range(span)
     elif code == "above-one" and measure is not None and measure.high == 1:
-        hint = "add --rescale {metric}=0:100 to read percentages"
+        hint = f"add {OPTION}--rescale {{metric}}=0:100{END} to read percentages"
         if values.max() <= NEARLY:
             hint = "a share cannot exceed 1; correct the value"
         elif (span := _guess_range(code, metric, values)) and span[0]:
-            hint = f"add --rescale {{metric}}={format_range(span)} to read percentages"
-    percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
+            hint = f"add {OPTION}--rescale {{metric}}={format_range(span)}{END} to read percentages"
+    percent = (
+        f"percentages: {OPTION}--rescale {name}=0:100{END}; else "
+        if NEARLY < values.max() <= 100
+        else ""
+    )
     said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
     guess = format_range(fixes["rescale"][metric]) if "rescale" in fixes else ""
     return said if guess in said else f"{said}; guessed: {guess}"
@@ -383,7 +398,7 @@ def unscaled_metrics_error(unfit: Sequence[Unfit], given: MetricValues, scaled: 
     columns = {metric: values[:, i] for i, metric in enumerate(given.metrics)}
     hundred = (_guess_range(one.code, name, columns[name]) == (0, 100) for name, one, _ in unfit)
     if 1 < len(unfit) == len(given.metrics) and not scaled and all(hundred):
-        hint = "add --rescale '*=0:100' to read percentages"
+        hint = f"add {OPTION}--rescale '*=0:100'{END} to read percentages"
         whole = {"rescale": {"*": (0.0, 100.0)}}
         return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=whole)
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)

@@ -19,6 +19,7 @@ from clfeval.formatting import (
 from clfeval.measures.odds import LEAN
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 MOST = 5  # sentences
@@ -247,7 +248,8 @@ def _selection_answer(selected: int, top: int | None, features: int) -> Answer:
     subject = f"{selected or 'None'} of {total}"
     if selected and selected == top:
         subject = (
-            f"The {selected:,} of {total} with the largest |δ| within --phi-max and --delta-min"
+            f"The {selected:,} of {total} with the largest |δ| within {OPTION}--phi-max{END} and "
+            f"{OPTION}--delta-min{END}"
         )
     verb = "is" if selected == 1 else "are"
     return Answer("selected", f"{subject} {verb} selected.")

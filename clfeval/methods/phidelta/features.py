@@ -38,6 +38,7 @@ from clfeval.methods.phidelta.answer import (
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import isometric_notes, plane_parameters, plane_tables
 from clfeval.methods.provenance import build_parameters, build_signature, exclusion_notes
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON lacks
@@ -376,8 +377,8 @@ def _refuse_features(features: CountedFeatures, level: float | None, cut: Cut | 
     if level is not None and features.classes.fractional:
         raise fractional_weights_error()
     if cut is not None and not any(rule is not None for rule in features.counts.rules):
-        message = "--cut needs numeric features, and no feature is numeric"
-        raise UsageError.new(message, "needs-numbers", hint="omit --cut")
+        message = f"{OPTION}--cut{END} needs numeric features, and no feature is numeric"
+        raise UsageError.new(message, "needs-numbers", hint=f"omit {OPTION}--cut{END}")
 
 
 def strongest_features(
@@ -485,7 +486,10 @@ def _counting_notes(
         text = f"constant features, true in every row or in no row: {names}"
         yield ResultNote("constant-features", text)
     if features.entries:
-        text = "only rows with an entry count; --truth-table (Python, batches) adds others"
+        text = (
+            f"only rows with an entry count; {OPTION}--truth-table{END} (Python, batches) adds "
+            "others"
+        )
         yield ResultNote("rows-from-entries", text)
 
 
@@ -494,5 +498,5 @@ def _selection_notes(selected: Rows) -> Iterator[ResultNote]:
     unsure = sum(covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
         text = f"{unsure:,} of the {len(selected):,} selected features are not significantly "
-        text += "different from chance (δ 0); a lower --phi-max excludes more of them"
+        text += f"different from chance (δ 0); a lower {OPTION}--phi-max{END} excludes more of them"
         yield ResultNote("unsure-selected", text)

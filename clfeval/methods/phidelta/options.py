@@ -11,6 +11,7 @@ from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.methods import options as shared
 from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list, changed_options, to_float, to_mapping
+from clfeval.placeholders import COMMAND, END, OPTION, SWITCH
 from clfeval.records import dataclass, field
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
@@ -39,9 +40,9 @@ def _accept_isometrics(flag: str, given: object) -> dict[str, tuple[float, ...]]
     for name, values in lines.items():
         if name not in ISOMETRICS:
             hint = suggestion(name, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
-            raise bad_option(f"{flag}: '{name}' has no isometric lines", hint)
+            raise bad_option(f"{OPTION}{flag}{END}: '{name}' has no isometric lines", hint)
         if outside := [value for value in values if not 0 <= value <= 1]:
-            raise bad_option(f"{flag} {name}={outside[0]:g} is not between 0 and 1")
+            raise bad_option(f"{OPTION}{flag}{END} {name}={outside[0]:g} is not between 0 and 1")
     return lines
 
 
@@ -51,14 +52,14 @@ def _accept_cut(flag: str, given: object) -> CutChoice | None:
         return None
     if isinstance(given, str) and given in CUTS:
         return given  # type: ignore[return-value]
-    what = f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}"
+    what = f"{OPTION}{flag}{END} '{given}' is neither a number nor one of {', '.join(CUTS)}"
     if isinstance(given, str):
         raise UsageError.new(what, "bad-cut", hint=suggestion(given, CUTS))
     if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
         raise bad_option(what)
     cut = to_float(flag, given)
     if not math.isfinite(cut):
-        raise bad_option(f"{flag} {cut} is not a finite number")
+        raise bad_option(f"{OPTION}{flag}{END} {cut} is not a finite number")
     return cut
 
 
@@ -102,14 +103,26 @@ class ClassifierOptions(shared.RunOptions):
     def check_together(self) -> None:
         """Raise UsageError for options of classifiers that exclude each other."""
         if self.points is not None and not self.curve:
-            raise bad_option("--points is the number of points of a curve: add --curve")
+            raise bad_option(
+                f"{OPTION}--points{END} is the number of points of a curve: add "
+                f"{SWITCH}--curve{END}"
+            )
         shared.check_reference(None, None, self.margin, COMPARED)
         if self.margin and self.runs:
-            raise bad_option("--margin is for differences on the same rows: omit --margin or --run")
+            raise bad_option(
+                f"{OPTION}--margin{END} is for differences on the same rows: omit "
+                f"{OPTION}--margin{END} or {OPTION}--run{END}"
+            )
         self.check_runs()
         if self.measure and self.runs:
-            what = "--measure needs independent rows, and several runs may have the same rows"
-            hint = "for means over runs use clfeval report --run COLUMN --measure MEASURE"
+            what = (
+                f"{OPTION}--measure{END} needs independent rows, and several runs may have the "
+                "same rows"
+            )
+            hint = (
+                "for means over runs use "
+                f"{COMMAND}clfeval report --run COLUMN --measure MEASURE{END}"
+            )
             raise bad_option(what, hint)
 
 
@@ -183,7 +196,9 @@ class FeatureOptions:
         """Raise UsageError for options of features without --features."""
         given = changed_options(self)
         if given and not self.features:
-            raise bad_option(f"{given[0].flag} is for features: add --features")
+            raise bad_option(
+                f"{OPTION}{given[0].flag}{END} is for features: add {SWITCH}--features{END}"
+            )
 
 
 PHIDELTA = Command(

@@ -42,6 +42,7 @@ from clfeval.methods.phidelta.tables import (
     run_values,
     spread_rows,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 # interval method of each kind of measure
@@ -85,7 +86,7 @@ def isometric_notes(
     """Yield notes on lines that do not exist in the diamond, and on their class ratio."""
     lines = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
-        advice = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
+        advice = f"for the sample's ratio add {OPTION}--prevalence {odds or 'P:N'}{END}"
         yield ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {advice}")
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in lines]
@@ -152,11 +153,14 @@ def _check_reference(reference: str, sample: Sample, runs: bool) -> None:
     if reference not in models:
         raise unknown_model_error("--reference", reference, models)
     if len(models) == 1:
-        message = f"--reference '{reference}' is the only model; add another model"
+        message = f"{OPTION}--reference{END} '{reference}' is the only model; add another model"
         raise bad_option(message)
     if not sample.patterns and not runs:
-        message = "--reference compares models on the same rows, and the table has counts only"
-        hint = "give a table of predictions, or several runs with --run"
+        message = (
+            f"{OPTION}--reference{END} compares models on the same rows, and the table has counts "
+            "only"
+        )
+        hint = f"give a table of predictions, or several runs with {OPTION}--run{END}"
         raise UsageError.new(message, "needs-predictions", hint=hint)
 
 
@@ -300,8 +304,10 @@ def _evaluate_curves(
         reason = (
             "a table of counts has none" if predictions is None else "every model has labels only"
         )
-        hint = "omit --curve, or give a table of scores"
-        raise UsageError.new(f"--curve needs scores: {reason}", "needs-scores", hint=hint)
+        hint = f"omit {OPTION}--curve{END}, or give a table of scores"
+        raise UsageError.new(
+            f"{OPTION}--curve{END} needs scores: {reason}", "needs-scores", hint=hint
+        )
     curves: list[Row] = []
     points: list[Row] = []
     digests: dict[str, str] = {}

@@ -26,6 +26,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 SPELT_OUT = 2  # slices with their values
@@ -170,7 +171,7 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     if uncut:
         low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
         text = f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; "
-        text += "add --threshold T for measures of predicted positives"
+        text += f"add {OPTION}--threshold T{END} for measures of predicted positives"
         said.append(ResultNote("no-threshold", text))
     return said + counting_notes(sample.counted)
 
@@ -195,7 +196,7 @@ def bound_notes(
     text = f"scores are counted in buckets: {CATALOG[lead].title} can be off by up to "
     text += f"{format_bound(most)}, which its intervals include, and thresholds are where a "
     text += "bucket starts" + "; in slices only labels are compared" * compared
-    text += " (--scores exact: one by one)"
+    text += f" ({OPTION}--scores exact{END}: one by one)"
     return [ResultNote("score-buckets", text)]
 
 

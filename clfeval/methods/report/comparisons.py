@@ -38,6 +38,7 @@ from clfeval.methods.measurement.run_means import (
 )
 from clfeval.methods.report.model_estimates import Observed, score_estimates
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 FEW = 3  # models from which the best is corrected for selection
@@ -67,9 +68,12 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     if reference not in (*models, *families.EVERY) and not families.family_pairs(reference, models):
         raise unknown_model_error("--reference", reference, [*models, *families.EVERY])
     if len(models) == 1:
-        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
+        raise bad_option(f"{OPTION}--reference{END} {reference}: '{models[0]}' is the only model")
     if not same_rows:
-        what = "--reference compares models on the same rows, but the rows of these models may "
+        what = (
+            f"{OPTION}--reference{END} compares models on the same rows, but the rows of these "
+            "models may "
+        )
         hint = "give a table with the predictions of all models"
         raise UsageError.new(f"{what}differ", "needs-predictions", hint=hint)
 
@@ -366,16 +370,20 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
         ("--prevalence", options.prevalence),
     ):
         if given:
-            raise bad_option(f"{flag} is not available with runs, which may repeat rows")
+            raise bad_option(
+                f"{OPTION}{flag}{END} is not available with runs, which may repeat rows"
+            )
     reference = options.reference
     if reference == families.BEST:
-        raise bad_option("--reference best is not available with runs: name a model, or all-pairs")
+        raise bad_option(
+            f"{OPTION}--reference best{END} is not available with runs: name a model, or all-pairs"
+        )
     if reference not in (None, families.ALL_PAIRS, *models):
         raise unknown_model_error("--reference", str(reference), [*models, families.ALL_PAIRS])
     if reference is not None and len(models) == 1:
-        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
+        raise bad_option(f"{OPTION}--reference{END} {reference}: '{models[0]}' is the only model")
     if sample.counted is None:
-        what = "--run needs predictions by row, but the table has counts"
+        what = f"{OPTION}--run{END} needs predictions by row, but the table has counts"
         hint = "give a table with the predictions of all models"
         raise UsageError.new(what, "needs-predictions", hint=hint)
     return replace(sample, slices=dict(sample.counted.confusions), runs={})

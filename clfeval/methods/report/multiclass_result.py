@@ -60,6 +60,7 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -449,8 +450,8 @@ def _refuse_two_class_options(predictions: PredictionCounts, options: ReportOpti
     }
     for flag, set_to in flags.items():
         if set_to:
-            message = f"{flag} needs a positive class, but none is named"
-            hint = "add --positive CLASS to evaluate one class against the rest"
+            message = f"{OPTION}{flag}{END} needs a positive class, but none is named"
+            hint = f"add {OPTION}--positive CLASS{END} to evaluate one class against the rest"
             raise UsageError.new(message, "positive-needed", hint=hint)
 
 

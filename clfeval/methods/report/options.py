@@ -9,6 +9,7 @@ from clfeval.errors import bad_option, suggestion
 from clfeval.methods import options
 from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list, to_float
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def _accept_thresholds(flag: str, given: object) -> int | Literal["all"] | tuple
         return "all"
     if isinstance(given, int) and not isinstance(given, bool):
         if given < 1:
-            raise bad_option(f"{flag} {given} is not a whole number of at least 1")
+            raise bad_option(f"{OPTION}{flag}{END} {given} is not a whole number of at least 1")
         return given
     cuts = tuple(to_float(flag, one) for one in as_list(given))
     if not cuts:
-        raise bad_option(f"{flag} lists no threshold")
+        raise bad_option(f"{OPTION}{flag}{END} lists no threshold")
     return cuts
 
 
@@ -47,7 +48,7 @@ def _accept_methods(flag: str, given: object) -> tuple[str, ...]:
     asked = {str(one).replace("_", "-") for one in as_list(given)}
     if unknown := sorted(asked - {*METHODS, "all"}):
         hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
-        raise bad_option(f"{flag} '{unknown[0]}' is not another command", hint)
+        raise bad_option(f"{OPTION}{flag}{END} '{unknown[0]}' is not another command", hint)
     return tuple(one for one in METHODS if one in asked or "all" in asked)
 
 
@@ -188,9 +189,14 @@ class ReportOptions(options.RunOptions, options.IntervalOptions, options.Populat
         self.check_runs()
         _ = self.zones, self.populations
         if self.confidence is None and any(rule.safe for rule in self.rules):
-            raise bad_option("a limit is kept safely by intervals: leave --interval none out")
+            raise bad_option(
+                f"a limit is kept safely by intervals: leave {OPTION}--interval none{END} out"
+            )
         if self.reference is not None and self.confidence is None:
-            raise bad_option("--reference compares by intervals: leave --interval none out")
+            raise bad_option(
+                f"{OPTION}--reference{END} compares by intervals: leave "
+                f"{OPTION}--interval none{END} out"
+            )
 
 
 REPORT = Command(

@@ -76,6 +76,7 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     slice_values,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -206,8 +207,8 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
     }
     if _min_cell(sample):
         for flag in [flag for flag, value in flags.items() if value]:
-            message = f"{flag} needs all counts, but small ones are hidden"
-            hint = "leave it out, or count the tables without --min-cell"
+            message = f"{OPTION}{flag}{END} needs all counts, but small ones are hidden"
+            hint = f"leave it out, or count the tables without {OPTION}--min-cell{END}"
             raise UsageError.new(message, "needs-predictions", hint=hint)
     has_patterns = None in sample.patterns
     comparisons.check_reference(sample.slices[None].models, options, same_rows=has_patterns)

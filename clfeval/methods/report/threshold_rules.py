@@ -23,6 +23,7 @@ from clfeval.methods.measurement.requested_measures import (
 from clfeval.methods.other_prevalences import prevalence_answer
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.options import syntax
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 FLAG = "--best-threshold"
@@ -51,14 +52,14 @@ def _parse_best_rule(text: str) -> ThresholdRule:
     one = _parse_rule_measure(text)
     if one.name in ONE_SIDED:
         answer, within = ONE_SIDED[one.name]
-        what = f"{FLAG} {text}: {one.name} is best if every row is predicted {answer}"
+        what = f"{OPTION}{FLAG}{END} {text}: {one.name} is best if every row is predicted {answer}"
         hint = f"set a limit on the other class: {format_option(FLAG, within)}"
         if one.measure.sign > 0:
             hint = f"set a limit in quotes: {format_option(FLAG, f'{text}>=.9')}"
         raise bad_option(what, hint)
     if not one.measure.sign:
-        what = f"{FLAG} {text}: {one.measure.title} has no better direction"
-        raise bad_option(what, f"for example {FLAG} j_index")
+        what = f"{OPTION}{FLAG}{END} {text}: {one.measure.title} has no better direction"
+        raise bad_option(what, f"for example {OPTION}{FLAG} j_index{END}")
     return ThresholdRule(one.name, one)
 
 
@@ -76,7 +77,7 @@ def _parse_limit_rule(text: str) -> ThresholdRule | None:
         name, suffix = left.rsplit(".", 1)
     limited = _parse_rule_measure(name)
     if suffix and (limited.name not in SAFE or (suffix == "low") != (comparison == ">=")):
-        message = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
+        message = f"{OPTION}{FLAG}{END} {text}: .low needs >= and sensitivity or specificity"
         hint = f"write {format_option(FLAG, 'sens.low>=.9')}"
         raise bad_option(f"{message}; .high needs <= and fnr or fpr", hint)
     if comparison in ("<", "=", ">"):
@@ -84,7 +85,7 @@ def _parse_limit_rule(text: str) -> ThresholdRule | None:
         if comparison == "=":
             sign = "<" if limited.measure.sign < 0 else ">"
         hint = f"write {format_option(FLAG, f'{left}{sign}={number}')}"
-        raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
+        raise bad_option(f"{OPTION}{FLAG}{END} {text}: a constraint needs >= or <=", hint)
     limit = _parse_limit_number(text, number, f"{name}{comparison}")
     is_lower = comparison in (">=", "≥")
     _check_limit(text, limited.measure, limit, is_lower, (name, number))
@@ -99,7 +100,7 @@ def _parse_limit_number(text: str, number: str, start: str) -> float:
     try:
         return syntax.parse_share(FLAG, [number.strip()])
     except UsageError as error:
-        message = f"{FLAG} {text}: '{number}' is not a number"
+        message = f"{OPTION}{FLAG}{END} {text}: '{number}' is not a number"
         hint = f"for example {format_option(FLAG, f'{start}.9')}"
         raise bad_option(message, hint) from error
 
@@ -113,10 +114,10 @@ def _check_limit(
     """
     if measure.sign and is_lower != (measure.sign > 0):
         better, sign = ("low", "<=") if is_lower else ("high", ">=")
-        message = f"{FLAG} {text}: {measure.title} is better when {better}: use {sign}"
+        message = f"{OPTION}{FLAG}{END} {text}: {measure.title} is better when {better}: use {sign}"
         raise bad_option(message, f"write {format_option(FLAG, sign.join(parts))}")
     if not measure.low <= limit <= measure.high:
-        message = f"{FLAG} {text}: {measure.title} lies between {measure.low:g} and "
+        message = f"{OPTION}{FLAG}{END} {text}: {measure.title} lies between {measure.low:g} and "
         raise bad_option(f"{message}{measure.high:g}")
 
 
@@ -124,11 +125,14 @@ def _parse_rule_measure(text: str) -> RequestedMeasure:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
     name, _, settings = text.strip().partition(":")
     if name.casefold() == NET_BENEFIT and not settings:
-        what = f"{FLAG} {text}: the threshold probability is missing"
-        raise bad_option(what, f"for example {FLAG} net_benefit:t=0.1")
+        what = f"{OPTION}{FLAG}{END} {text}: the threshold probability is missing"
+        raise bad_option(what, f"for example {OPTION}{FLAG} net_benefit:t=0.1{END}")
     found = parse_measures((text,), FLAG)
     if len(found) != 1 or found[0].by != "name":
-        raise bad_option(f"{FLAG} {text}: name one measure", f"for example {FLAG} j_index")
+        raise bad_option(
+            f"{OPTION}{FLAG}{END} {text}: name one measure",
+            f"for example {OPTION}{FLAG} j_index{END}",
+        )
     one = found[0]
     if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
         one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
@@ -138,8 +142,8 @@ def _parse_rule_measure(text: str) -> RequestedMeasure:
         name = f"{NET_BENEFIT}:t={t:g}"
         return RequestedMeasure(name, CATALOG[NET_BENEFIT].with_settings(**stakes), stakes)
     if one.needs != "confusion":
-        what = f"{FLAG} {text}: {one.measure.title} does not depend on a threshold"
-        raise bad_option(what, f"for example {FLAG} j_index")
+        what = f"{OPTION}{FLAG}{END} {text}: {one.measure.title} does not depend on a threshold"
+        raise bad_option(what, f"for example {OPTION}{FLAG} j_index{END}")
     return one
 
 
@@ -166,12 +170,19 @@ def _of_share(text: str) -> AbstentionZone:
     try:
         share = syntax.parse_share(ABSTAIN, [text.strip()])
     except UsageError as error:
-        what = f"{ABSTAIN} '{text}' is neither a share of the rows nor costs"
-        hint = f"for example {ABSTAIN} 5%, or {ABSTAIN} cost:fp=1,fn=5,abstain=0.2"
+        what = f"{OPTION}{ABSTAIN}{END} '{text}' is neither a share of the rows nor costs"
+        hint = (
+            f"for example {OPTION}{ABSTAIN} 5%{END}, or "
+            f"{OPTION}{ABSTAIN} cost:fp=1,fn=5,abstain=0.2{END}"
+        )
         raise bad_option(what, hint) from error
     if not 0 < share < 1:
-        what = f"{ABSTAIN} {text} is not a share of the rows between 0 and 1"
-        fix = f"write {ABSTAIN} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
+        what = f"{OPTION}{ABSTAIN}{END} {text} is not a share of the rows between 0 and 1"
+        fix = (
+            f"write {OPTION}{ABSTAIN} {share / 100:g}{END} for {share:g}%"
+            if 1 <= share < 100
+            else None
+        )
         raise bad_option(what, fix)
     return AbstentionZone(f"{share:g}", share)
 
@@ -182,13 +193,13 @@ def _of_costs(text: str) -> AbstentionZone | None:
         return None
     given = dict(part.partition("=")[::2] for part in settings.split(",") if part)
     if not colon or {key.strip() for key in given} != {*COSTS}:
-        what = f"{ABSTAIN} {text}: give the costs fp, fn and abstain"
-        raise bad_option(what, f"for example {ABSTAIN} cost:fp=1,fn=5,abstain=0.2")
+        what = f"{OPTION}{ABSTAIN}{END} {text}: give the costs fp, fn and abstain"
+        raise bad_option(what, f"for example {OPTION}{ABSTAIN} cost:fp=1,fn=5,abstain=0.2{END}")
     costs = {}
     for key in COSTS:
         value = syntax.parse_share(ABSTAIN, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
-            raise bad_option(f"{ABSTAIN} {text}: {key} must be above 0, not {value:g}")
+            raise bad_option(f"{OPTION}{ABSTAIN}{END} {text}: {key} must be above 0, not {value:g}")
         costs[key] = value
     written = ",".join(f"{key}={value:g}" for key, value in sorted(costs.items()))
     return AbstentionZone(f"cost:{written}", costs=(costs["fp"], costs["fn"], costs["abstain"]))
@@ -196,7 +207,7 @@ def _of_costs(text: str) -> AbstentionZone | None:
 
 MOST = 2  # rules, and zones, with a sentence each
 NOWHERE = {
-    "needs_threshold": "its threshold is unknown; add --threshold T",
+    "needs_threshold": f"its threshold is unknown; add {OPTION}--threshold T{END}",
     "not_probabilities": "costs need probabilities, but its scores are outside 0 to 1",
     "infinite_scores": "some of its scores are infinite",
 }
@@ -379,14 +390,16 @@ def check_scores_available(
     single: scores are counted one by one, as abstention needs them.
     """
     if zones and not single:
-        what = "--abstain needs every score, but scores are counted in buckets"
-        raise UsageError.new(what, "needs-scores", hint="add --scores exact")
+        what = f"{OPTION}--abstain{END} needs every score, but scores are counted in buckets"
+        raise UsageError.new(what, "needs-scores", hint=f"add {OPTION}--scores exact{END}")
     for flag, is_given in (("--best-threshold", bool(best_thresholds)), ("--abstain", bool(zones))):
         if is_given and not scored:
-            message = f"{flag} needs scores, but every model has labels only"
+            message = f"{OPTION}{flag}{END} needs scores, but every model has labels only"
             hint = "add a column of scores, such as the probability of the positive class"
             raise UsageError.new(message, "needs-scores", hint=hint)
     share = next((zone for zone in zones if zone.costs is None), None)
     if share is not None and not any(cut is not None for cut in thresholds.values()):
-        what = f"--abstain {share.name} needs a threshold, but none is known"
-        raise bad_option(what, "add --threshold T: scores of T or more are predicted positive")
+        what = f"{OPTION}--abstain{END} {share.name} needs a threshold, but none is known"
+        raise bad_option(
+            what, f"add {OPTION}--threshold T{END}: scores of T or more are predicted positive"
+        )

@@ -47,6 +47,7 @@ from clfeval.methods.threshold_optimism import (
     extend_limits,
     measure_value,
 )
+from clfeval.placeholders import END, OPTION
 
 RATES = {
     name: RequestedMeasure(name, CATALOG[name], {})
@@ -429,8 +430,10 @@ def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Ro
     """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
     known = [i for i, row in enumerate(models) if row["tp"] is not None]
     if not known and not options.rules:
-        what = "--prevalence needs predicted positives, but no threshold is known"
-        raise bad_option(what, "add --threshold T or --best-threshold RULE")
+        what = f"{OPTION}--prevalence{END} needs predicted positives, but no threshold is known"
+        raise bad_option(
+            what, f"add {OPTION}--threshold T{END} or {OPTION}--best-threshold RULE{END}"
+        )
     used = list[UsedThreshold]()
     for i in known:
         row, table = models[i], sample.slices[None].take([i])

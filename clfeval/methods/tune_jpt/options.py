@@ -25,6 +25,7 @@ from clfeval.methods.options import (
 )
 from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -67,11 +68,14 @@ def sweep_populations(
     """
     left, dots, right = text.partition("..")
     if not dots or right.startswith("."):
-        what, hint = "is not a range of class ratios", f"write --sweep P:N..P:N, as {FULL_SWEEP}"
-        raise UsageError.new(f"--sweep '{text}' {what}", "bad-odds", hint=hint)
+        what, hint = (
+            "is not a range of class ratios",
+            f"write {OPTION}--sweep P:N..P:N{END}, as {FULL_SWEEP}",
+        )
+        raise UsageError.new(f"{OPTION}--sweep{END} '{text}' {what}", "bad-odds", hint=hint)
     ends = [Population.from_odds(end, "--sweep") for end in (left, right)]
     if ends[0].ratio == ends[1].ratio:
-        raise bad_option(f"--sweep '{text}' has two equal limits")
+        raise bad_option(f"{OPTION}--sweep{END} '{text}' has two equal limits")
     ends += targets if text == FULL_SWEEP else ()
     first, *_, last = sorted(ends, key=lambda one: one.ratio)
     low, high = math.log10(first.ratio), math.log10(last.ratio)
@@ -103,7 +107,7 @@ def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
             found[_parse_measure_name(flag, text)] = None
             continue
         if key not in known.sets:
-            what = f"{flag}: set '{key}' has no measure of a 2 x 2 table alone"
+            what = f"{OPTION}{flag}{END}: set '{key}' has no measure of a 2 x 2 table alone"
             raise UsageError.new(what, "unknown-measure", hint=MADE_OF_SCORES)
         plain = (one for one in known.ids if "stakes" not in CATALOG[one].takes)
         found |= dict.fromkeys(one for one in plain if one in JPT or key != "default")
@@ -119,10 +123,12 @@ def _parse_measure_name(flag: str, text: str) -> str:
     measure, tunable = requested.find_measure_by_name(name), tunable_measures()
     if measure is None:
         hint = requested.suggest_measure(text, tunable, flag)
-        raise UsageError.new(f"{flag}: '{name}' is not a measure", "unknown-measure", hint=hint)
+        raise UsageError.new(
+            f"{OPTION}{flag}{END}: '{name}' is not a measure", "unknown-measure", hint=hint
+        )
     known = match_measure(name, tunable.ids) or match_measure(measure.id, tunable.ids)
     if known is None or (settings and measure.takes and not CATALOG[known].takes):
-        what = f"{flag}: {measure.id} is not available in tune-jpt"
+        what = f"{OPTION}{flag}{END}: {measure.id} is not available in tune-jpt"
         raise UsageError.new(what, "unknown-measure", hint=_explain_unavailable(measure))
     one = CATALOG[known]
     found = requested.parse_measure_settings(text, settings, one, flag=flag) if settings else {}
@@ -134,15 +140,21 @@ def _explain_unavailable(measure: Measure) -> str:
     from clfeval.methods.measurement.requested_measures import AT_RISK, NEEDS
 
     if "prevalence" in measure.takes:
-        return f"use --measure {measure.id[:3]} --prevalence 0.01"
+        return f"use {OPTION}--measure {measure.id[:3]}{END} {OPTION}--prevalence 0.01{END}"
     if measure.id == AT_RISK:
-        return "for threshold probability 0.1 use --measure net_benefit:fp=1,fn=9 (odds 1 to 9)"
+        return (
+            f"for threshold probability 0.1 use {OPTION}--measure net_benefit:fp=1,fn=9{END} (odds "
+            "1 to 9)"
+        )
     if measure.best == "none":
-        return "it does not rate a model; --population N shows the number of flagged rows"
+        return (
+            f"it does not rate a model; {OPTION}--population N{END} shows the number of flagged "
+            "rows"
+        )
     if measure.needs == "scores" and measure.invariant:
         return "it is the same at every class ratio; clfeval report computes it"
     if measure.needs not in NEEDS["all"]:
-        return "for the available measures: clfeval tune-jpt --explain measures"
+        return f"for the available measures: {COMMAND}clfeval tune-jpt --explain measures{END}"
     return MADE_OF_SCORES
 
 
@@ -161,14 +173,17 @@ def options_from_measures(given: Sequence[str]) -> dict[str, Any]:
                 means[option] = tuple(numbers.get(one, 0.0) for one in pair)
         for option, value in means.items():
             if found.setdefault(option, value) != value:
-                what = f"--measure {text} has a different {option} than an earlier measure"
+                what = (
+                    f"{OPTION}--measure{END} {text} has a different {option} than an earlier "
+                    "measure"
+                )
                 raise bad_option(what, f"use one {option} per run")
     return found
 
 
 def _accept_measures(flag: str, given: object) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
-        raise bad_option(f"{flag} {given!r} is not a name or a list of names")
+        raise bad_option(f"{OPTION}{flag}{END} {given!r} is not a name or a list of names")
     return parse_tuned_measures(flag, [str(one) for one in as_list(given)])
 
 
@@ -179,13 +194,13 @@ def _by_model(flag: str, given: object) -> dict[str, Sequence[float]]:
     for model, numbers in (by_model or {}).items():
         if isinstance(numbers, str) or not isinstance(numbers, Iterable):
             what = "four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
-            raise bad_option(f"{flag}: {what}")
+            raise bad_option(f"{OPTION}{flag}{END}: {what}")
         tables[str(model)] = tuple(as_list(numbers))
     return {model: table for model, table in tables.items() if table}
 
 
 def _rate_option(rate: str, other: str) -> Opt:
-    text = f"{rate} of a published test, with {other}."
+    text = f"{rate} of a published test, with {OPTION}{other}{END}."
     return Opt(text, NUMBERS, parse=syntax.parse_share)
 
 
@@ -316,7 +331,9 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         """The prevalences between which the lowest and highest values are sought."""
         found = [(low.prevalence, high[0].prevalence) for low, *high in self.spans if high]
         if len(found) > 1:
-            raise bad_option("--prevalence has more than one range", "give one range per run")
+            raise bad_option(
+                f"{OPTION}--prevalence{END} has more than one range", "give one range per run"
+            )
         return found[0] if found else None
 
     @property
@@ -357,25 +374,36 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         _ = self.populations, self.prevalence_range, self.swept
         (fp, fn), (tp, tn) = self.cost or (0.0, 0.0), self.benefit or (0.0, 0.0)
         if self.cost is None and self.benefit is not None:
-            what = "--measure cost has benefits tp and tn without costs fp and fn"
-            raise bad_option(what, "add fp and fn, for example --measure cost:fp=1,fn=10,tp=1")
+            what = f"{OPTION}--measure{END} cost has benefits tp and tn without costs fp and fn"
+            raise bad_option(
+                what, f"add fp and fn, for example {OPTION}--measure cost:fp=1,fn=10,tp=1{END}"
+            )
         if self.cost is not None and not (fp + tn > 0 and fn + tp > 0):
-            what = f"--measure cost:fp={fp:g},fn={fn:g}: if one kind of error is free, predicting "
+            what = (
+                f"{OPTION}--measure cost:fp={fp:g},fn={fn:g}{END}: if one kind of error is free, "
+                "predicting "
+            )
             what += "one class for every row is optimal"
             raise bad_option(what, "give both errors a cost above 0")
         for name in measures_by_ratio_dependence()[2]:
             if self.cost is None and name in self.measure:
-                hint = "add --measure cost:fp=1,fn=10 if a miss costs ten times a false positive"
+                hint = (
+                    f"add {OPTION}--measure cost:fp=1,fn=10{END} if a miss costs ten times a false "
+                    "positive"
+                )
                 what = f"{name} needs the costs of errors"
                 raise UsageError.new(what, "needs-cost", hint=hint)
         if other := next((name for name in self.margin if name != self.compared), None):
-            what = f"--margin {other} does not apply: models are compared by {self.compared}"
-            raise bad_option(what, f"add --measure {other}")
+            what = (
+                f"{OPTION}--margin{END} {other} does not apply: models are compared by "
+                f"{self.compared}"
+            )
+            raise bad_option(what, f"add {OPTION}--measure {other}{END}")
         prior = self.prevalence_beta
         if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
             given = ",".join(f"{x:g}" for x in prior)
-            what = f"--prevalence-beta {given} is not two numbers from 0.001 to 1e18"
-            raise bad_option(what, "for example --prevalence-beta 2,98")
+            what = f"{OPTION}--prevalence-beta{END} {given} is not two numbers from 0.001 to 1e18"
+            raise bad_option(what, f"for example {OPTION}--prevalence-beta 2,98{END}")
 
 
 TUNE_JPT = Command(

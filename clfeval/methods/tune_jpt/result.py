@@ -42,6 +42,7 @@ from clfeval.methods.tune_jpt.tables import (
     simulated_rows,
     threshold_tables,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
@@ -101,20 +102,22 @@ AS_COUNTED = {  # by --totals, in addition
 _NOTES = {
     "unpaired": "counts do not show which rows models share, so tests are unpaired (conservative "
     "if the models agree on shared rows)",
-    "rates-only": "no intervals: the number of rows behind these rates is unknown; use --counts",
-    "bootstrap-empty-cell": "bootstrap intervals are too narrow where a cell is 0; use --interval "
-    "exact",
+    "rates-only": "no intervals: the number of rows behind these rates is unknown; use "
+    f"{OPTION}--counts{END}",
+    "bootstrap-empty-cell": "bootstrap intervals are too narrow where a cell is 0; use "
+    f"{OPTION}--interval exact{END}",
     "replicates-left-out": "up to {failed:,} of {resamples:,} bootstrap replicates are left out, "
     "as a measure was undefined",
     "infinite-scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
     "chosen-threshold": "values at best thresholds are optimistic; on new data expect the "
     "corrected value",
     "not-compared": "the measure does not depend on the class ratio; to compare models over class "
-    "ratios add --measure NAME",
-    "pairs-on-request": "crossings of {models} models are not computed; add --measure {compared}",
+    f"ratios add {OPTION}--measure NAME{END}",
+    "pairs-on-request": "crossings of {models} models are not computed; add "
+    f"{OPTION}--measure {{compared}}{END}",
     "one-sided-measure": "thresholds that optimise only {one_sided} are extreme; check "
     "sensitivity and specificity there",
-    "no-target": "no target population; add one with --prevalence 0.01",
+    "no-target": f"no target population; add one with {OPTION}--prevalence 0.01{END}",
     "advice": "if total errors in the population matter, use measures at the target prevalence; if "
     "single rows matter, use those that do not depend on it, and MCC, IC and EPA at 1:1",
 }
@@ -209,7 +212,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
     if options.reference is not None and options.reference not in models:
         raise unknown_model_error("--reference", options.reference, models)
     if options.margin and len(models) == 1:
-        raise bad_option("--margin needs two models or more to compare")
+        raise bad_option(f"{OPTION}--margin{END} needs two models or more to compare")
 
     tuner = TunedModels(given, options, *concatenate_counts(given.slices))
     tables: dict[str, Rows] = {}
@@ -347,23 +350,29 @@ def sample_from_table(sample: Sample) -> Sample:
     if sample.counted is not None:
         column = sample.counted.truth
         classes = f"'{column}' holds {list_names(sample.counted.classes)}"
-        hint = f"the positive class is '{sample.positive}', and {classes}; check --positive"
+        hint = (
+            f"the positive class is '{sample.positive}', and {classes}; check "
+            f"{OPTION}--positive{END}"
+        )
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 
 
 def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Input) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
-    cells, hint = [], "write --counts 67,5,33,95"
+    cells, hint = [], f"write {OPTION}--counts 67,5,33,95{END}"
     for model, numbers in counts.items():
-        where = f"--counts {model}=" if model != "model" else "--counts "
-        shown, what, whole = where + ",".join(map(str, numbers)), "", list[int]()
+        given = (f"{model}=" if model != "model" else "") + ",".join(map(str, numbers))
+        shown, what, whole = f"{OPTION}--counts{END} {given}", "", list[int]()
         if not model:
-            what, hint = "--counts has a model without a name", "write --counts rf=69,15,31,85"
+            what, hint = (
+                f"{OPTION}--counts{END} has a model without a name",
+                f"write {OPTION}--counts rf=69,15,31,85{END}",
+            )
         elif len(numbers) != 4:
             what = f"{shown} is not four numbers TP,FP,FN,TN"
             if len(numbers) == 3:
-                hint = f"add the number of true negatives: {shown},TN"
+                hint = f"add the number of true negatives: {OPTION}--counts {given},TN{END}"
         for name, number in zip(("TP", "FP", "FN", "TN"), () if what else numbers, strict=False):
             try:
                 n = index(int(number) if float(number).is_integer() else number)  # type: ignore[arg-type]
@@ -373,14 +382,20 @@ def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Input) -> S
             if not 0 <= n <= MOST:
                 why = f"more than {MOST:,}" if n > MOST else "not a whole number"
                 why = "negative" if isinstance(number, (int, float)) and number < 0 else why
-                hint = "counts are whole numbers from 0 up; for rates use --sensitivity 0.67 "
-                what, hint = f"{shown}: {name} is {number}, {why}", f"{hint}--specificity 0.95"
+                hint = (
+                    "counts are whole numbers from 0 up; for rates use "
+                    f"{OPTION}--sensitivity 0.67{END} "
+                )
+                what, hint = (
+                    f"{shown}: {name} is {number}, {why}",
+                    f"{hint}{OPTION}--specificity 0.95{END}",
+                )
                 break
         if what:
             raise UsageError.new(what, "bad-counts", hint=hint)
         cells.append(whole)
     confusions = ConfusionCounts.from_cells(list(counts), cells)
-    _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
+    _need_classes(confusions, f"{OPTION}--counts{END}", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
     files = [InputFile("--counts", None, total)]
     return Sample.from_confusions({None: confusions}, files, roles, name="--counts")
@@ -392,10 +407,13 @@ def sample_from_rates(sensitivity: float | None, specificity: float | None, role
     for name, rate in rates.items():
         if rate is None:
             other = next(key for key in rates if key != name)
-            raise bad_option(f"--{other} is given without --{name}", f"add --{name}")
+            raise bad_option(
+                f"{OPTION}--{other}{END} is given without {OPTION}--{name}{END}",
+                f"add {OPTION}--{name}{END}",
+            )
         if not 0 <= rate <= 1:
             hint = f"write {rate / 100:g} for {rate:g}%" if 1 < rate <= 100 else None
-            raise bad_option(f"--{name} {rate:g} is not between 0 and 1", hint)
+            raise bad_option(f"{OPTION}--{name}{END} {rate:g} is not between 0 and 1", hint)
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)

@@ -11,6 +11,7 @@ from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
 from clfeval.pages.schema import SHARED, Column, Json, Page, Table, cols
 from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
+from clfeval.placeholders import END, OPTION
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
 AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}
@@ -179,7 +180,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
                 for name, values in zip(few.names, _ray_values(few), strict=True)
             ),
             left=result.summary["models"] - len(few.rows),
-            key=(Note("--format csv --show profile"),),
+            key=(Note(f"{OPTION}--format csv --show profile{END}"),),
             name="profile",
         )
     if FEWEST <= len(metrics) <= MOST:
@@ -338,7 +339,7 @@ GLOSSARY: Mapping[str, str] = {
     "simulation error",
     "share_order_free": "share of random weights with which it is first by the order-free score",
     "result": "outcome if the table has no rows",
-    "goal": "goal for the metric in the file of --desirability",
+    "goal": f"goal for the metric in the file of {OPTION}--desirability{END}",
     "models": "number of models in both tables",
     "kendall": "Kendall's τ-b of the ranks in both tables: 1 same order, -1 reversed",
     "spearman": "Spearman's ρ of the ranks in both tables: 1 same order, -1 reversed",

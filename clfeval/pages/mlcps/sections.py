@@ -13,6 +13,7 @@ from clfeval.document.rows import LazyRows
 from clfeval.formatting import format_close, format_count, join_names
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import ABSENT, ARROWS, difference_tables, draw_bar, format_cell
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 BEST = 20  # models on a screen; files have all
@@ -86,7 +87,7 @@ class BestModels:
         left = len(self.result.tables["models"]) - len(self.rows)
         per_model = name in ("models", "ranks", "weights", "desirability", "compared")
         total = {"total": len(rows) + left} if per_model else {}
-        whole = {"more": "--format csv"} if name == "models" else {}
+        whole = {"more": f"{OPTION}--format csv{END}"} if name == "models" else {}
         return TableView(name, title, columns, rows, **{**whole, **total, **more})
 
 
@@ -181,7 +182,7 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
     notes, more = [], {}
     if len(metrics) > MATRIX:
         left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
-        notes, more = [f"{left}--format csv --show desirability"], {"total": 0}
+        notes, more = [f"{left}{OPTION}--format csv --show desirability{END}"], {"total": 0}
     if any(BREAKER in cell for row in rows for cell in row.values()):
         notes.append(f"{BREAKER} unacceptable: d = 0 makes D = 0")
     return best.table(
@@ -267,7 +268,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
             "splits won": "split_wins",
         }
         title = f"MLcps over {len(tables['splits']) // len(tables['models'])} splits"
-        note = "each split: --format csv --show splits"
+        note = f"each split: {OPTION}--format csv --show splits{END}"
         yield best.table("models", title, columns, note=note, name="splits")
 
 

@@ -27,9 +27,12 @@ from clfeval.pages.table_parts import (
     join_names,
     sort_by_column,
 )
+from clfeval.placeholders import END, OPTION
 
 THRESHOLD = Column("threshold", "cut?")
-BEYOND = "for other commands on these rows, add --with mars, or --with all"
+BEYOND = (
+    f"for other commands on these rows, add {OPTION}--with mars{END}, or {OPTION}--with all{END}"
+)
 # measures of one class against the rest; else, without a positive class, of all classes
 _TWO, _MULTICLASS = "positive", "classes"
 OF_SCORES = (

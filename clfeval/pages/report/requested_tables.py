@@ -23,6 +23,7 @@ from clfeval.pages.table_parts import (
     format_exact,
     format_interval,
 )
+from clfeval.placeholders import ADD, END, OPTION
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -164,7 +165,10 @@ def run_tables(result: Document) -> Iterator[TableView]:
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
-            note += "; runs of the same rows have them only for the leading measure and --measure"
+            note += (
+                "; runs of the same rows have them only for the leading measure and "
+                f"{OPTION}--measure{END}"
+            )
         yield TableView(
             "comparisons",
             title,
@@ -233,7 +237,7 @@ def _slice_note(result: Document, rows: Sequence[Row]) -> str:
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
     if small := sum(row["q"] is None for row in rows):
         note += f"; {format_count(small, 'slice')} too small to test"
-        note += "; for all, add --format csv --show slices"
+        note += f"; for all, {ADD} {OPTION}--format csv --show slices{END}"
     return note
 
 
@@ -348,7 +352,7 @@ MEANINGS: Mapping[str, str] = {
     "together.method": "method of the test, or why it is missing",
     "together.p": "p-value of Q under equal accuracy of all models",
     "runs": "runs in which the measure is defined (in comparisons, for both models)",
-    "run": "one repetition, such as a fold or a seed (--run)",
+    "run": f"one repetition, such as a fold or a seed ({OPTION}--run{END})",
     "mean": "unweighted mean over runs, with its confidence interval",
     "run_spread.sd": "standard deviation between runs",
     "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
@@ -382,11 +386,11 @@ MEANINGS: Mapping[str, str] = {
     "baselines.p": "permutation p-value: share of permutations at least as good as observed",
     "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
     "one prediction for all rows",
-    "wanted": "difference to detect (--resolution)",
+    "wanted": f"difference to detect ({OPTION}--resolution{END})",
     "rows_needed": "sample size that detects it with power 0.8",
     "before": "prediction of the reference",
     "after": "prediction of the model",
-    "changes.id": "id of the row (--id)",
+    "changes.id": f"id of the row ({OPTION}--id{END})",
     "changes.row": "row number in the file; the header is row 1",
     "file": "file of the row",
     "chosen_by": "rule: the measure that is optimized, or the constraint",

@@ -27,9 +27,10 @@ from clfeval.pages.table_parts import (
     sort_by_column,
     threshold_note,
 )
+from clfeval.placeholders import ADD, END, OPTION
 from clfeval.records import replace
 
-THRESHOLD_HINT = " (change it with --threshold T)"
+THRESHOLD_HINT = f" (change it with {OPTION}--threshold T{END})"
 BLOCKS = "·▁▂▃▄▅▆▇█"
 CALIBRATED = "slope < 1: probabilities too extreme; CITL > 0: too low on average"
 PROBABLE: Mapping[str, Source] = {
@@ -87,7 +88,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
             total=len(rows),
             rank="main",
             lead="balanced_accuracy",
-            more="--format csv",
+            more=f"{OPTION}--format csv{END}",
             places=best_and_tied_signs(rows[:MAX_ROWS]),
         )
         counts: dict[str, Source] = {
@@ -103,7 +104,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
             total=len(rows),
             rank="main",
             note=note,
-            more="--format csv",
+            more=f"{OPTION}--format csv{END}",
             name="errors",
             whole=True,
             places=(),
@@ -120,7 +121,9 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
     elif not at and scored:
         at = ", each model at its own threshold"
         errors = {"model": "model", "threshold": "threshold", **RATES}
-        words["net_benefit"] = "at each model's threshold; for common ones, add --show decision"
+        words["net_benefit"] = (
+            f"at each model's threshold; for common ones, {ADD} {OPTION}--show decision{END}"
+        )
     if at.startswith(" at "):
         words["net_benefit"] = at.strip()
     columns, note = PROBABLE, CALIBRATED
@@ -135,7 +138,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         total=len(rows),
         rank="main",
         lead="roc_auc",
-        more="--format csv",
+        more=f"{OPTION}--format csv{END}",
         name="probabilities",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
         words=words,
@@ -151,7 +154,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             total=len(rows),
             rank="main",
             name="errors",
-            more="--format csv",
+            more=f"{OPTION}--format csv{END}",
             lead="model",
             places=(),
         )
@@ -327,7 +330,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
         total=len(rows),
         rank="main",
         lead=lead,
-        more="--format csv",
+        more=f"{OPTION}--format csv{END}",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
         note=f"always predicting the majority class: accuracy {share:.3f}" if share else "",
         words={name: text for name, text in MULTICLASS_WORDS.items() if name in columns.values()},
@@ -382,7 +385,7 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
         rank="main",
         total=len(rows),
         name="worst classes",
-        more="--show classes",
+        more=f"{OPTION}--show classes{END}",
         lead="class",
         places=(),
         right=("rows",),
@@ -418,7 +421,7 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
         lines = [{"first": one, "second": other} for one, other in pairs]
         columns = {CONFUSED: "first", " ": "second"}
     left = len(wrong) - sum(bool(text) for row in lines for text in row.values())
-    note = f"{left:,} not shown; for all, add --show confusion" if left else ""
+    note = f"{left:,} not shown; for all, {ADD} {OPTION}--show confusion{END}" if left else ""
     yield TableView(
         "confusion",
         title,

@@ -36,6 +36,7 @@ from clfeval.pages.tune_jpt.main_table import (
     main_table,
     slice_table,
 )
+from clfeval.placeholders import END, OPTION
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 VERDICTS = ("better", "equivalent", "not worse", "undecided")
@@ -197,7 +198,11 @@ def page_charts(result: Document) -> Iterator[Chart]:
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: the best rule predicts no positives")] if lacking else []
         left = len(every) - FEW_NAMED_CURVES
-        key += [Note(f"{format_count(left, 'more model')}: --show cutoffs")] if left > 0 else []
+        key += (
+            [Note(f"{format_count(left, 'more model')}: {OPTION}--show cutoffs{END}")]
+            if left > 0
+            else []
+        )
         title = f"Best threshold for {TableContext(result).title(str(rows[0]['measure']))}"
         yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
 
@@ -279,7 +284,7 @@ def _crossings(
         words = f"at prevalence {at}, class ratio {format_odds(row)}"
         key.append(Note(f"{marks[-1].letter} {{}} = {{}} {words}", names))
     if left := len(found) - len(marks):
-        key.append(Note(f"{format_count(left, 'more crossing')}: --show crossovers"))
+        key.append(Note(f"{format_count(left, 'more crossing')}: {OPTION}--show crossovers{END}"))
     return marks, key
 
 
@@ -366,7 +371,7 @@ GLOSSARY: Mapping[str, str] = {
         for name, words in COUNT_MEANINGS.items()
     },
     "rows": "total of the 2 x 2 table: counted rows, else 1,000",
-    "expected.rows": "size of the population, given by --population",
+    "expected.rows": f"size of the population, given by {OPTION}--population{END}",
     "positives": "positives in that population",
     "negatives": "negatives in that population",
     "flagged": "expected number of rows predicted positive",
@@ -394,10 +399,11 @@ GLOSSARY: Mapping[str, str] = {
     "leader": "the model with the best value",
     "value": "value of the best model",
     "winner": "the leader, if every other model is significantly worse (adjusted for all pairs)",
-    "winners.verdict": "leader compared with the other models, for the margin of --margin",
+    "winners.verdict": "leader compared with the other models, for the margin of "
+    f"{OPTION}--margin{END}",
     "least_lead": "smallest lower confidence limit of the leader's differences to other models",
-    "equivalent": "models equivalent to the leader within --margin (adjusted)",
-    "possibly_better": "models for which a lead by --margin or more is not excluded",
+    "equivalent": f"models equivalent to the leader within {OPTION}--margin{END} (adjusted)",
+    "possibly_better": f"models for which a lead by {OPTION}--margin{END} or more is not excluded",
     "tied": "models that are not significantly worse than the leader",
     "thresholds.threshold": "the best threshold for the measure in this population",
     "cutoffs.threshold": "the best threshold for the measure at this class ratio",

@@ -12,6 +12,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.pages.schema import Sign, Source, TableView
 from clfeval.pages.table_parts import ABSENT, column_title, format_exact, majority_class_note
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
 FEW = 4  # names of models in one cell
@@ -217,7 +218,7 @@ def main_table(look: TableContext) -> TableView:
         listed,
         most=None,
         total=len(rows),
-        more="--format csv",
+        more=f"{OPTION}--format csv{END}",
         rank="main",
         lead=lead,
         legend=EXPLAINED,
@@ -275,7 +276,7 @@ def slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
         columns,
         rows,
         most=MAX_ROWS,
-        more=f"--format csv --show {table}",
+        more=f"{OPTION}--format csv --show {table}{END}",
         rank="asked",
         name="slices",
         lead=lead,

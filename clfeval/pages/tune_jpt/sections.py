@@ -32,6 +32,7 @@ from clfeval.pages.tune_jpt.main_table import (
     format_some_names,
     has_sample,
 )
+from clfeval.placeholders import ADD, END, OPTION
 
 SIMULTANEOUS_NOTE = "confidence intervals are simultaneous over all class ratios{}"
 
@@ -288,7 +289,7 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
     best: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
-        note += "; for all class ratios, add --format csv --show cutoffs"
+        note += f"; for all class ratios, {ADD} {OPTION}--format csv --show cutoffs{END}"
     title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
     lines = deferred_rows(len({who[i] for i in places}), made)
     yield look.table(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, list_names
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import fields, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import pl
@@ -90,7 +91,10 @@ def are_counts_files(files: Sequence[TableFile]) -> bool:
     if any(held) and not all(held):
         table, counts = files[held.index(False)].name, files[held.index(True)].name
         what = f"is a table of rows, but {counts} holds counts"
-        hint = f"count it first, as {counts} was: clfeval count {table} --save NAME.counts.parquet"
+        hint = (
+            f"count it first, as {counts} was: "
+            f"{COMMAND}clfeval count {table} --save NAME.counts.parquet{END}"
+        )
         raise DataError.new(what, "mixed-inputs", table, hint=hint)
     return any(held)
 
@@ -103,13 +107,19 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
     plain, by_file = Input(), roles.by == (FILE,)
     for name in (field.name for field in fields(Input)):
         if name not in (*APPLY, *["by"] * by_file) and getattr(roles, name) != getattr(plain, name):
-            what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
+            what = (
+                f"{OPTION}--{name.replace('_', '-')}{END} needs rows, but {files[0].name} holds "
+                "counts"
+            )
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
     found = [read_description(file) or {} for file in files]
     if (not roles.ranks or roles.scores) and any(one["min_cell"] for one in found):
-        what = "hides small counts (count --min-cell), so that only report and count read it"
+        what = (
+            f"hides small counts (count {OPTION}--min-cell{END}), so that only report and count "
+            "read it"
+        )
         what = "hides small counts: scores cannot be counted otherwise" if roles.scores else what
-        hint = "count the table without --min-cell"
+        hint = f"count the table without {OPTION}--min-cell{END}"
         raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
     first, about = files[0].name, found[0]
     counted: dict[str, str] = {}
@@ -128,11 +138,13 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             counted[part] = file.name
     if roles.positive not in (None, about["positive"]):
         what = f"its positive class is '{about['positive']}', not '{roles.positive}'"
-        hint = "count the table with the other --positive"
+        hint = f"count the table with the other {OPTION}--positive{END}"
         raise DataError.new(what, "unknown-positive", first, hint=hint)
     if by_file and about["facets"] not in ([], [[FILE]]):
-        what = f"--by file: {first} has slices already"
-        raise UsageError.new(what, "bad-option", hint="leave it out, or count without --by")
+        what = f"{OPTION}--by{END} file: {first} has slices already"
+        raise UsageError.new(
+            what, "bad-option", hint=f"leave it out, or count without {OPTION}--by{END}"
+        )
     return counts_as_table(files, about, roles)
 
 
@@ -161,7 +173,10 @@ def refuse_unlike_counts(
     for key, what in ALIKE.items():
         if one[key] != other[key]:
             said = f"its {what}: {_format_values(one[key])}; in {first}: "
-            hint = "count both tables with the same options, such as --model, --by and --min-cell"
+            hint = (
+                f"count both tables with the same options, such as {OPTION}--model{END}, "
+                f"{OPTION}--by{END} and {OPTION}--min-cell{END}"
+            )
             said += _format_values(other[key])
             raise DataError.new(said, "unequal-counts", name, hint=hint)
 

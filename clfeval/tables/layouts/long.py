@@ -14,6 +14,7 @@ from clfeval.errors import (
     format_option,
     list_names,
 )
+from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import dataclass, replace
 from clfeval.tables import invalid_cells as checks
 from clfeval.tables.columns import KEY, WRONG, Also, Columns, Mode, ModelColumns
@@ -146,7 +147,7 @@ def _id_column(
         hint = (
             format_option("--id", id_name) if id_name else "name a column that identifies the rows"
         )
-        raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
+        raise bad_option(f"{OPTION}--id{END} '{row_id}' is the column of {part}", hint)
     if row_id is not None:
         return row_id
     excluded = {*parts, *roles.by, roles.weight, roles.cluster, roles.run}
@@ -167,7 +168,10 @@ def _id_column(
 
 def _no_id_error(file: str, profiles: Mapping[str, ColumnProfile], naming: str) -> DataError:
     """Build the error of a long table without a column of row ids."""
-    hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
+    hint, fixes = (
+        f"add {OPTION}--id COLUMN{END}, or number the rows in the same order for each model",
+        {},
+    )
     row = find_column([name for name in profiles if name != naming], ColumnNames.ROW)
     if row is not None:
         hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
@@ -447,7 +451,10 @@ def _invalid_counts_error(
     bad = any(problem.column in columns for problem in problems)
     hint = "use whole numbers of at least 0" if bad else "give one complete row per model"
     if not bad and not keys:
-        hint += "; for slices add --by COLUMN, for runs --run COLUMN (phidelta)"
+        hint += (
+            f"; for slices add {OPTION}--by COLUMN{END}, for runs {OPTION}--run COLUMN{END} "
+            "(phidelta)"
+        )
     return DataError(problems, hint=hint)
 
 
@@ -466,7 +473,7 @@ def read_confusion_files(
         earlier = {(row.model, *row.keys) for part in parts for row in part}
         for again in (row for row in confusions if (row.model, *row.keys) in earlier):
             message = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
-            hint = "if each file is a run, add --run-files"
+            hint = f"if each file is a run, add {SWITCH}--run-files{END}"
             raise DataError.new(message, "duplicate-row", file.name, hint=hint)
         parts.append(confusions)
     return parts
@@ -478,7 +485,7 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     DataError for several models, whose joint counts are unknown.
     """
     if roles.cluster is not None:
-        message = "--cluster needs predictions, but the table holds counts"
+        message = f"{OPTION}--cluster{END} needs predictions, but the table holds counts"
         raise UsageError.new(message, "needs-predictions", hint="leave it out")
     confusions = read_confusions(file, model_column)
     if roles.model:
@@ -486,7 +493,10 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     if len(confusions) != 1:
         names = list_names(row.model for row in confusions)
         message = f"counts per model ({names}) do not say which rows the models share"
-        hint = "use predictions with one column per model, or select one --model; clfeval "
+        hint = (
+            f"use predictions with one column per model, or select one {OPTION}--model{END}; "
+            "clfeval "
+        )
         hint += "phidelta and clfeval tune-jpt read counts of several models"
         raise DataError.new(message, "needs-predictions", file.name, hint=hint)
     confusion = confusions[0]

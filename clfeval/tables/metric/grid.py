@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column_error
+from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import as_text, is_missing
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
@@ -254,7 +255,7 @@ class ValuePlaces:
         return int(records[i, j]), int(columns[i, j])
 
 
-FROM_PREDICTIONS = "for a table of predictions add --from predictions"
+FROM_PREDICTIONS = f"for a table of predictions add {OPTION}--from predictions{END}"
 PREDICTIONS = {"source": "predictions"}
 _NUMBERS = {*ColumnNames.ROW, "index", "trial", "run", "seed", "fold", "epoch", "step", "candidate"}
 
@@ -318,13 +319,19 @@ def name_problems(
 def no_models_error(grid: Grid) -> DataError:
     """Build the error for a table without a column of model names."""
     what = f"no column contains model names; columns: {list_names(grid.titles)}"
-    hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
+    hint = (
+        f"name it with {OPTION}--id COLUMN{END}; a table whose columns are models needs "
+        f"{OPTION}--transpose{END}"
+    )
     fixes: dict[str, object] = {}
     if find_column(grid.columns, ColumnNames.METRIC) is not None:
-        hint = "add --transpose, as its rows are metrics"
+        hint = f"add {SWITCH}--transpose{END}, as its rows are metrics"
         fixes = {"transpose": True}
     elif (numbered := _row_number_column(grid)) is not None:
-        hint = f"to use row numbers add --id {quote_word(numbered)}; {hint.partition('; ')[2]}"
+        hint = (
+            f"to use row numbers add {OPTION}--id {quote_word(numbered)}{END}; "
+            f"{hint.partition('; ')[2]}"
+        )
         fixes = {"id": numbered}
     if grid.sha256 is None:
         hint += "; reset_index() turns an index into a column"
@@ -345,7 +352,10 @@ def _row_number_column(grid: Grid) -> str | None:
 def no_metrics_error(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
     what = f"no column with numbers; columns: {list_names(grid.titles)}"
-    hint = "give each metric as a column of numbers; if rows are metrics, add --transpose"
+    hint = (
+        "give each metric as a column of numbers; if rows are metrics, add "
+        f"{SWITCH}--transpose{END}"
+    )
     return _table_error(grid, what, "no-metrics", hint, {})
 
 
@@ -362,7 +372,7 @@ def _table_error(
 
 def not_transposed_error(name: str, what: str) -> DataError:
     """Build the error for --transpose of a table with models in rows."""
-    hint = "leave out --transpose"
+    hint = f"leave out {OPTION}--transpose{END}"
     return DataError.new(what, "turned-table", name, hint=hint, fixes={"transpose": False})
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clfeval.arrays import Ints
 from clfeval.document import whole_table_rows
 from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
 from clfeval.tables.metric.grid import (
@@ -106,7 +107,10 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
         truth = find_column(rest, ColumnNames.TRUTH)
     if truth and not wanted and said.layout is None:
         what = f"column '{truth}' suggests a table of predictions"
-        hint = "add --from predictions; if the column is a metric, add --layout wide"
+        hint = (
+            f"add {OPTION}--from predictions{END}; if the column is a metric, add "
+            f"{OPTION}--layout wide{END}"
+        )
         raise DataError.new(what, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
     ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
     return replace(sheet_by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
@@ -117,7 +121,9 @@ def _transposed(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
     name_column = name_or_text_column(grid, roles, ColumnNames.METRIC)
     if name_column is None:
         message = f"no column contains metric names; columns: {list_names(grid.titles)}"
-        raise DataError.new(message, "no-metrics", grid.name, hint="name it with --id COLUMN")
+        raise DataError.new(
+            message, "no-metrics", grid.name, hint=f"name it with {OPTION}--id COLUMN{END}"
+        )
     columns = _columns(grid, name_column)
     parsed = {name: grid.numbers(i) for name, i in columns.items()}
     models = [name for name, cells in parsed.items() if cells.any_number or not cells.texts]
@@ -302,8 +308,8 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
             ]
             raise DataError(
                 problems[:MAX_PROBLEMS],
-                hint="give every row a model and a metric, or leave such rows out with --missing "
-                "drop",
+                hint="give every row a model and a metric, or leave such rows out with "
+                f"{OPTION}--missing drop{END}drop",
                 totals=Counter(problem.code for problem in problems),
                 fixes={"missing": "drop"} if len(unnamed) < len(grid.rows) else {},
             )
@@ -372,7 +378,10 @@ def _refuse_mostly_missing(
     k, n = shape
     if k * n > max(SMALL, MOST * rows):
         message = f"most values are missing: {rows:,} rows for {k:,} models and {n:,} metrics"
-        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
+        hint = (
+            f"if '{grid.columns[columns.metric]}' does not name a metric, add "
+            f"{OPTION}--layout wide{END}"
+        )
         fixes = {"layout": "wide"}
         raise DataError.new(message, "missing-value", grid.name, hint=hint, fixes=fixes)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error
+from clfeval.placeholders import END, OPTION
 from clfeval.tables import csv, invalid_cells
 from clfeval.tables.frames import engine_errors, nw, pl, reading_frame
 from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
@@ -26,7 +27,7 @@ def read_grid(table: object, said: Input) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
         with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
-            refuse_counts(sources, "add --from predictions")
+            refuse_counts(sources, f"add {OPTION}--from predictions{END}")
             if len(sources) != 1:
                 raise UsageError.new("more than one metric table; give one", "several-tables")
             grid = _of_file(sources[0], said.id)

@@ -19,6 +19,7 @@ from clfeval.errors import (
     list_names,
     quote_name,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnRole
 from clfeval.tables.input import (
@@ -112,7 +113,7 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
     if not problems:
         return
     totals = Counter(problem.code for problem in problems)
-    hint = "give every model a unique name, or drop unnamed ones with --missing drop"
+    hint = f"give every model a unique name, or drop unnamed ones with {OPTION}--missing drop{END}"
     if totals["duplicate-model"]:
         hint = "keep one row per model (one slice, population or run), or make its names unique"
         if find_column(grid.columns, ColumnNames.TRUTH):
@@ -181,7 +182,7 @@ class MetricTable:
         shares = "its values have percent signs; 57.1% is 0.571"
         known |= dict.fromkeys(self.percent, ("metric", shares))
         known |= dict.fromkeys(self.ignored, ("left out", "it has no numbers"))
-        known |= dict.fromkeys(self.left_out, ("left out", "--ignore"))
+        known |= dict.fromkeys(self.left_out, ("left out", f"{OPTION}--ignore{END}"))
         known |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
         known |= {name: (role, self.named_by) for name, role in self.roles.items()}
         other = ("not used", f"{self.named_by}, a {self.layout} table")
@@ -255,8 +256,11 @@ def _read_used_columns(
 ) -> tuple[Grid, list[str]]:
     """Return the grid without ignored columns, and the names of these."""
     if reading_options.layout not in (None, "wide", "long"):
-        message = f"--layout {reading_options.layout} is for predictions"
-        raise bad_option(message, "for a metric table use --layout wide or --layout long")
+        message = f"{OPTION}--layout{END} {reading_options.layout} is for predictions"
+        raise bad_option(
+            message,
+            f"for a metric table use {OPTION}--layout wide{END} or {OPTION}--layout long{END}",
+        )
     grid, ignored = without_columns(read_grid(table, reading_options), reading_options.ignore)
     required = {"--id": [reading_options.id], "--metric": metrics, "--model": reading_options.model}
     refuse_ignored_columns(ignored, required)
@@ -294,7 +298,7 @@ def _gather_values(grid: Grid, sheet: Sheet, *, drop: bool) -> SheetValues:
     incomplete = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     incomplete |= np.array([name is None for name in sheet.models])
     if incomplete.all():
-        message = "--missing drop left out every model, as all have missing values"
+        message = f"{OPTION}--missing drop{END} left out every model, as all have missing values"
         raise no_rows_error(grid, message)
     models = np.flatnonzero(~incomplete)
     return SheetValues(select_models(sheet, models), values[models], status[models], percent)

@@ -11,6 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.metric.grid import (
     CODES,
@@ -160,14 +161,16 @@ class _InvalidCells:
             place = self.grid.name, None, self.grid.columns[column]
             problems.append(Problem(what, "decimal-comma", *place))
         value = first.replace(",", ".")
-        hint = f"add --decimal '{sign}' to read '{first}' as {value}"
+        hint = f"add {OPTION}--decimal '{sign}'{END} to read '{first}' as {value}"
         return DataError(problems, hint=hint, fixes={"decimal": sign})
 
     def _left_out(self, cells: Bools, lost: Bools, hint: str) -> DataError:
         """Return the error of metrics that are best excluded, if enough others remain."""
         left_out = np.asarray(cells.any(axis=0))
         if not self._may_go(left_out | lost):
-            return self._error(cells, f"{hint}, or choose other metrics with --metric", {})
+            return self._error(
+                cells, f"{hint}, or choose other metrics with {OPTION}--metric{END}", {}
+            )
         lost |= left_out
         return self._error(
             cells, f"{hint}, or leave out {self._names(left_out)}", self._fix(left_out)
@@ -189,7 +192,7 @@ class _InvalidCells:
             then, fixes = self._gaps(cells[:, ~lost], lost)
         hint += f", and {then}" * bool(fixes)
         if not missing_word_hint(text):
-            hint += "; if a column is not a metric, add --ignore COLUMN"
+            hint += f"; if a column is not a metric, add {OPTION}--ignore COLUMN{END}"
         yield self._error(cells, hint, {"null_value": tuple(texts), **fixes})
 
     def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
@@ -197,7 +200,7 @@ class _InvalidCells:
         kept_places = np.flatnonzero(~lost)
         plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.chosen)
         if plan is None:
-            return "add --missing drop to leave such models out", {}
+            return f"add {OPTION}--missing drop{END} to leave such models out", {}
         left_out = np.zeros(len(lost), bool)
         metrics, models = plan
         left_out[kept_places[metrics]] = True
@@ -208,7 +211,9 @@ class _InvalidCells:
             parts.append(f"leave out {share} ({self._names(left_out)})")
         if models:
             fixes |= {"missing": "drop"}
-            parts.append(f"add --missing drop to leave out {models} of {len(lacking)} models")
+            parts.append(
+                f"add {OPTION}--missing drop{END} to leave out {models} of {len(lacking)} models"
+            )
         return " and ".join(parts), fixes
 
     def _names(self, metrics: Bools) -> str:

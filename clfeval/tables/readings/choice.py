@@ -15,6 +15,7 @@ from clfeval.errors import (
     list_names,
     quote_name,
 )
+from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.profiles import ColumnProfiles
@@ -103,29 +104,39 @@ def _further_readings(readings: Sequence[Reading]) -> str | None:
         offered_values = {str(reading.options.get(name)) for reading in offered}
         rest = [value for value in dict.fromkeys(values) if value not in offered_values]
         if rest:
-            parts.append(f"--{name} with {join_texts([quote_name(value) for value in rest], 5)}")
-    parts = parts or ["name each model with --model, or leave columns out with --ignore"]
+            parts.append(
+                f"{OPTION}--{name}{END} with {join_texts([quote_name(value) for value in rest], 5)}"
+            )
+    parts = parts or [
+        f"name each model with {OPTION}--model{END}, or leave columns out with "
+        f"{OPTION}--ignore{END}"
+    ]
     return f"{len(left)} more: " + ", or ".join(parts)
 
 
 def no_truth_error(file: str, profiles: ColumnProfiles) -> DataError:
     """Build the error of a table in which no column can be truth."""
     message = f"no truth column; columns: {list_names(profiles)}"
-    hint = "add --truth COLUMN to name it"
+    hint = f"add {OPTION}--truth COLUMN{END} to name it"
     several = [name for name in profiles if re.fullmatch(_OF_LABEL, name)]
     several = several or columns_of_labels(profiles)
     if all(find_column(profiles, (name,)) for name in ("sensitivity", "specificity")):
         hint = (
-            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "
-            "or with --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks models by rates"
+            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, "
+            f"tn), or with {OPTION}--sensitivity 0.9{END} {OPTION}--specificity 0.8{END}; clfeval "
+            "mlcps ranks models by rates"
         )
     elif is_table_of_metrics(profiles):
-        hint = "if this is a table of metrics, run clfeval mlcps; otherwise add --truth COLUMN"
+        hint = (
+            "if this is a table of metrics, run clfeval mlcps; otherwise add "
+            f"{OPTION}--truth COLUMN{END}"
+        )
     elif len(several) > 1:
         hint = (
             f"if {list_names(several, 3)} are labels, write one row per label, with columns row, "
-            "label, truth and prediction, then add --by label --cluster row --positive 1; "
-            "otherwise add --truth COLUMN"
+            f"label, truth and prediction, then add {OPTION}--by label{END} "
+            f"{OPTION}--cluster row{END} {OPTION}--positive 1{END}; otherwise add "
+            f"{OPTION}--truth COLUMN{END}"
         )
         return DataError.new(message, "multi-label", file, 1, several[1], hint=hint)
     return DataError.new(message, "no-truth", file, hint=hint)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from clfeval.errors import bad_option, list_names
+from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.requirements import TruthView, may_be_confidence, scale_of
 
 LOWEST = 0.5  # probability of the predicted one of two classes
-_HINT = "name the model by both columns: --model LABELS+CONFIDENCES"
+_HINT = f"name the model by both columns: {OPTION}--model LABELS+CONFIDENCES{END}"
 
 
 def with_confidence(reading: Reading, view: TruthView) -> Reading:
@@ -20,7 +21,7 @@ def with_confidence(reading: Reading, view: TruthView) -> Reading:
     """
     if len(view.classes) != 2:
         classes = list_names(sorted(view.classes))
-        message = f"--kind confidence needs two classes; truth has {classes}"
+        message = f"{OPTION}--kind confidence{END} needs two classes; truth has {classes}"
         raise bad_option(message, "of more, the probabilities of the other classes are unknown")
     models = reading.columns.models
     pairs = [model for model in models if model.kind == "score" and model.beside is not None]
@@ -39,7 +40,10 @@ def _only_pair(reading: Reading, view: TruthView) -> tuple[ModelColumns, dict[st
     labels = [model for model in reading.columns.models if model.kind == "label"]
     confidences = [column.name for column in view.free if may_be_confidence(column, view)]
     if len(labels) != 1 or len(confidences) != 1:
-        message = "--kind confidence needs a column of labels and one of their probabilities; "
+        message = (
+            f"{OPTION}--kind confidence{END} needs a column of labels and one of their "
+            "probabilities; "
+        )
         message += f"{len(labels)} and {len(confidences)} can be these"
         raise bad_option(message, _HINT)
     name = confidences[0]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from clfeval.errors import DataError, OfferedReading, Problem, format_option
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.labels import known_labels
@@ -27,7 +28,10 @@ def comma_hint(texts: Sequence[str]) -> str | None:
         return None
     first = texts[0].strip()
     decimal, integer = first.replace(",", "."), first.replace(",", "")
-    return f"add --decimal ',' to read '{first}' as {decimal}; if it is {integer}, remove the comma"
+    return (
+        f"add {OPTION}--decimal ','{END} to read '{first}' as {decimal}; if it is {integer}, "
+        "remove the comma"
+    )
 
 
 def null_value_hint(text: str) -> str:
@@ -59,7 +63,7 @@ def refuse_decimal_commas(
         offered = [] if roles.weight in with_commas else [OfferedReading(words, {"decimal": ","})]
         _raise_commas(file, with_commas, profiles, f"'{{}}' {COMMA}", hint, readings=offered)
     message = "numbers with a decimal comma, such as '{}'"
-    hint = "add --decimal ',' to read them"
+    hint = f"add {OPTION}--decimal ','{END} to read them"
     _raise_commas(file, with_commas, profiles, message, hint, fixes={"decimal": ","})
 
 

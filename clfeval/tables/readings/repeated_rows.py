@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.errors import DataError, OfferedReading, Problem, join_texts, quote_name
+from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import collect, concatenate_frames, natural_sort_key, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows
@@ -112,5 +113,5 @@ def _settings_error(files: Sequence[TableFile], row_id: str, name: str, roles: I
         condition = "{} = '{}'".format(column, value.replace("'", "''"))
         readings.append(OfferedReading(words, {"where": condition}))
     left = [quote_name(value) for value in values[MOST_PARTS:]]
-    further = f"{len(left)} more: --where with {join_texts(left, 5)}" if left else None
+    further = f"{len(left)} more: {OPTION}--where{END} with {join_texts(left, 5)}" if left else None
     return DataError(problem, readings=readings, further=further)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote_name
+from clfeval.placeholders import END, OPTION
 from clfeval.tables import invalid_cells
 from clfeval.tables.frames import collect, concatenate_frames, in_polars, nw, pl
 from clfeval.tables.input import JOIN_NOTHING, JOIN_ROWS, ColumnNames, Input, find_column
@@ -35,7 +36,9 @@ def check_same_columns(files: Sequence[TableFile], roles: Input) -> None:
             readings = _joined_readings(files, roles)
             hint = "files read as one table need the same columns"
             if not readings:
-                hint += "; to join files of one model each by row id, add --join COLUMN"
+                hint += (
+                    f"; to join files of one model each by row id, add {OPTION}--join COLUMN{END}"
+                )
             raise DataError(problem, hint=hint, readings=readings)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, product
 
 from clfeval.errors import UsageError
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
@@ -488,7 +489,7 @@ def _named_reading(
     ]
     row_id = view.roles.id or find_column(ids, ColumnNames.ID) or next(iter(ids), None)
     unused = {
-        column.name: "--model does not name it"
+        column.name: f"{OPTION}--model{END} does not name it"
         for column in view.free
         if column.name not in used and column.name != row_id
     }

@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.formatting import format_count, printable
 from clfeval.pages.chart import Chart, Point, Series
+from clfeval.placeholders import fill_for_shell
 from clfeval.views.svg import elements as svg
 
 STRIP = 34  # pixels of the bars below an axis
@@ -35,7 +36,7 @@ def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -
     ]
     greys = (len(curves) - len(named)) * bool(colors.numbers and chart.kind == "lines")
     texts = [f"grey: {format_count(greys, 'other model')}"] * bool(greys)
-    texts += [note.text.format(*note.names) for note in chart.key]
+    texts += [fill_for_shell(note.text).format(*note.names) for note in chart.key]
     notes = [line for text in texts for line in svg.fold(text, width - 12, svg.FONT - 2)]
     bottom = height - 40 - STRIP * bool(chart.below) - 13 * len(notes)
     marks = any(mark.y is None for mark in chart.marks)

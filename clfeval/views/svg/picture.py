@@ -14,6 +14,7 @@ from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.formatting import escape_control_characters, printable
 from clfeval.pages.chart import Chart
 from clfeval.pages.command_pages import page_of
+from clfeval.placeholders import END, OPTION
 from clfeval.views.limit_guides import pictures_with_limits
 from clfeval.views.svg import elements as svg
 from clfeval.views.svg import rows
@@ -24,10 +25,10 @@ ACROSS = 2  # panels in a line of a file
 XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
 CAPTION = 14  # pixels of one of its lines
 NEEDS = {
-    "slices": "add --by",
-    "risk": "add --abstain",
-    "pairs": "add --reference all-pairs",
-    "differences": "add --reference",
+    "slices": f"add {OPTION}--by{END}",
+    "risk": f"add {OPTION}--abstain{END}",
+    "pairs": f"add {OPTION}--reference all-pairs{END}",
+    "differences": f"add {OPTION}--reference{END}",
 }
 DRAW: Mapping[str, Callable[[Chart, svg.Colors, float, float], Iterator[str]]] = {
     "lines": draw_curves,

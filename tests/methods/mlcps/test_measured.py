@@ -268,6 +268,6 @@ def test_names() -> None:
 def test_unknown_names(name: str, offered: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_measure_names(["f1", name])
-    assert offered in str(caught.value.hint)
+    assert offered in str(caught.value)
     assert [problem.code for problem in caught.value.problems] == ["unknown-measure"]
     check_text(str(caught.value))

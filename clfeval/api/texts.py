@@ -1,0 +1,36 @@
+"""The texts of a result with the placeholders of options filled for the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from clfeval.document import Cell, Document, Row, Rows
+from clfeval.pages.schema import DRY_RUN
+from clfeval.records import replace
+
+D = TypeVar("D", bound=Document)
+
+
+def fill_result(result: D, fill: Callable[[str], str]) -> D:
+    """Return a result with the placeholders of its answer, notes and further results filled.
+
+    A dry run has texts in its tables, too.
+    """
+    answer = tuple(replace(sentence, text=fill(sentence.text)) for sentence in result.answer)
+    warnings = tuple(replace(note, message=fill(note.message)) for note in result.warnings)
+    return replace(
+        result,
+        answer=answer,
+        warnings=warnings,
+        methods={name: fill_result(other, fill) for name, other in result.methods.items()},
+        tables=_fill_tables(result.tables, fill) if result.command == DRY_RUN else result.tables,
+    )
+
+
+def _fill_tables(tables: Mapping[str, Rows], fill: Callable[[str], str]) -> dict[str, Rows]:
+    return {name: [_fill_row(row, fill) for row in rows] for name, rows in tables.items()}
+
+
+def _fill_row(row: Row, fill: Callable[[str], str]) -> dict[str, Cell]:
+    return {key: fill(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
