@@ -579,24 +579,14 @@ GLOSSARY: Mapping[str, str] = {
     "branch": "index of the line, from 0, if a value has several lines",
     "point": "index of the point on the line, from 0",
 }
-PARTS = (
-    "readings",
-    "rates",
-    "unbiased",
-    "sample",
-    "regions",
-    "slices",
-    "plane",
-    "break-even",
-    "spread",
-)
+PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane")
 PAGE = Page(
     "phidelta",
     TABLES,
     headline,
     page_tables,
     lambda _: (),
-    parts=PARTS,
+    parts=(*PARTS, "break-even", "spread"),
     plots=("diamond",),
     pictures=("forest",),
     glossary=GLOSSARY,
