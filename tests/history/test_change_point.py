@@ -16,6 +16,7 @@ from clfeval.compare.history.change_point import (
     MeasureSeries,
     best_split,
     largest_change_p,
+    level_scales,
     measure_series,
     row_sets,
     segment_means,
@@ -64,7 +65,7 @@ def series_of(values: Sequence[float], se: Sequence[float] | float = SE) -> Meas
         line(f"W{week}", truth=f"ids:{week}", m=measured(value, error))
         for week, (value, error) in enumerate(zip(values, errors.tolist(), strict=True))
     ]
-    series = measure_series(path, "m", row_sets(path), 0.95)
+    series = measure_series(path, "m", row_sets(path), level_scales(path, 0.95))
     assert series is not None
     return series
 
@@ -94,7 +95,7 @@ def test_segment_means_have_the_limits_of_independent_samples() -> None:
 
 def test_lines_of_the_same_rows_do_not_make_a_mean_more_certain() -> None:
     path = [line(f"W{week}", m=measured(value, SE)) for week, value in enumerate((0.8, 0.81, 0.7))]
-    series = measure_series(path, "m", row_sets(path), 0.95)
+    series = measure_series(path, "m", row_sets(path), level_scales(path, 0.95))
     assert series is not None
     assert not series.independent
     old, _ = segment_means(series, 2)
@@ -114,14 +115,15 @@ def test_a_line_with_the_rows_and_value_of_the_line_before_is_left_out() -> None
 
 
 def test_lines_without_an_interval_do_not_count() -> None:
-    bare = [HistoryMeasure(0.7), HistoryMeasure(0.7, 0.7, 0.7, 0.0), HistoryMeasure(None)]
+    endless = HistoryMeasure(0.5, -1e308, 1e308)
+    bare = [HistoryMeasure(0.7), HistoryMeasure(0.7, 0.7, 0.7, 0.0), HistoryMeasure(None), endless]
     path = [line(f"W{week}", truth=f"ids:{week}", m=cell) for week, cell in enumerate(bare)]
-    assert measure_series(path, "m", row_sets(path), 0.95) is None
-    assert measure_series([*path, line("W4", m=measured(0.8, SE))], "m", [0, 1, 2, 3], 0.95) is None
-    huge = [
-        line(f"W{week}", truth=f"{week}", m=HistoryMeasure(0.5, -1e308, 1e308)) for week in (0, 1)
-    ]
-    assert measure_series(huge, "m", [0, 1], 0.95) is None
+    path.append(line("W4", truth="ids:4", m=measured(0.8, SE)))
+    assert measure_series(path, "m", row_sets(path), level_scales(path, 0.95)) is None
+    path.append(line("W5", truth="ids:5", m=measured(0.8, SE)))
+    series = measure_series(path, "m", row_sets(path), level_scales(path, 0.95))
+    assert series is not None
+    assert series.places == [4, 5]
 
 
 def test_intervals_of_another_level_are_scaled() -> None:
@@ -129,9 +131,9 @@ def test_intervals_of_another_level_are_scaled() -> None:
         line("W1", m=HistoryMeasure(0.8, 0.8 - 1.6448536 * SE, 0.8 + 1.6448536 * SE)), level=0.9
     )
     path = [narrow, line("W2", truth="ids:bb", m=measured(0.7, SE))]
-    series = measure_series(path, "m", row_sets(path), 0.95)
+    series = measure_series(path, "m", row_sets(path), level_scales(path, 0.95))
     assert series is not None
-    assert series.weights == pytest.approx([SE**-2] * 2, rel=1e-6)
+    assert series.weights == pytest.approx([(2 * Z * SE) ** -2] * 2)
 
 
 @pytest.mark.parametrize("labels", [2, 3, 6, 12, 50])

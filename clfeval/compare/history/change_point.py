@@ -12,21 +12,22 @@ from clfeval.compare.baseline.changes import LEVEL
 from clfeval.compare.baseline.read import better_direction, tested_measures
 from clfeval.compare.change import Change, changes_of_independent
 from clfeval.compare.families import adjusted_fdr
-from clfeval.compare.history.file import HistoryLine
+from clfeval.compare.history.file import HistoryLine, HistoryMeasure
 from clfeval.document import Estimate, Row
 from clfeval.inference.distributions import critical_value, normal_quantile_array
 from clfeval.inference.scipy_special import special
 from clfeval.records import dataclass, replace
 
-SMALLEST_P = 1e-300
+SMALLEST_P, SMALLEST_WIDTH = 1e-300, 1e-50
+MISSING_MEASURE = HistoryMeasure(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureSeries:
     """The estimates of a measure in the n lines of a model that have an interval.
 
-    places: of the lines. limits: value, lower and upper limit, (3, n). weights: 1 / standard
-    error², (n,). rows: the number of the set of rows of each line, (n,).
+    places: of the lines. limits: value, lower and upper limit, (3, n). weights: 1 / width of
+    the interval², (n,). rows: the number of the set of rows of each line, (n,).
     """
 
     measure: str
@@ -115,8 +116,8 @@ def _points_of_model(
     path = [line for line in lines if line.settings == last.settings]
     measures = [measure for measure in last.measures if measure in screen]
     level = last.level or LEVEL
-    rows = row_sets(path)
-    candidates = (measure_series(path, measure, rows, level) for measure in measures)
+    rows, scales = row_sets(path), level_scales(path, level)
+    candidates = (measure_series(path, measure, rows, scales) for measure in measures)
     series = [estimates for estimates in candidates if estimates is not None]
     splits = [best_split(estimates) for estimates in series]
     segments = [
@@ -139,59 +140,56 @@ def _points_of_model(
         )
 
 
-def row_sets(lines: Sequence[HistoryLine]) -> list[int]:
-    """Return the number of the set of rows of each line, equal where two have the same rows.
+def row_sets(lines: Sequence[HistoryLine]) -> Ints:
+    """Return the number of the set of rows of each line, (n,), equal where two have the same rows.
 
-    Lines without a digest have rows of their own.
+    Lines without a digest have the rows of the same files, or rows of their own.
     """
     numbers: dict[object, int] = {}
-    sets = []
+    sets = np.arange(len(lines))
     for place, line in enumerate(lines):
         files = line.data if line.data and None not in line.data else None
         keys = [key for key in (line.truth, files) if key is not None]
-        number = numbers.get(keys[0], place) if keys else place
+        if keys:
+            sets[place] = numbers.get(keys[0], place)
         for key in keys:
-            numbers.setdefault(key, number)
-        sets.append(number)
+            numbers.setdefault(key, int(sets[place]))
     return sets
 
 
+def level_scales(lines: Sequence[HistoryLine], level: float) -> Floats:
+    """Return the factors (n,) by which intervals of the lines are scaled to a level."""
+    levels = {line.level or level for line in lines}
+    factors = {own: critical_value(level) / critical_value(own) for own in levels}
+    return np.array([factors[line.level or level] for line in lines])
+
+
 def measure_series(
-    path: Sequence[HistoryLine], measure: str, rows: Sequence[int], level: float
+    path: Sequence[HistoryLine], measure: str, rows: Ints, scales: Floats
 ) -> MeasureSeries | None:
     """Return the estimates of a measure that have an interval; None of fewer than two.
 
-    A line with the rows and the value of the line before is left out: nothing changed. rows: the
-    number of the set of rows of each line. level: to which intervals of other levels are scaled.
+    A line with the rows and the value of the line before is left out: nothing changed. rows (n,):
+    number of the set of rows of each line. scales (n,): of the intervals.
     """
-    places: list[int] = []
-    limits: list[tuple[float, float, float]] = []
-    for place, line in enumerate(path):
-        cell = line.measures.get(measure)
-        if cell is None or cell.value is None or cell.low is None or cell.high is None:
-            continue
-        repeated = places and rows[places[-1]] == rows[place] and limits[-1][0] == cell.value
-        if repeated or not 0 < cell.high - cell.low < math.inf:
-            continue
-        places.append(place)
-        limits.append(_limits_at_level(cell.value, cell.low, cell.high, line.level, level))
+    cells = [line.measures.get(measure, MISSING_MEASURE) for line in path]
+    limits = np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64)
+    with np.errstate(all="ignore"):
+        widths = limits[:, 2] - limits[:, 1]
+    places = np.flatnonzero((widths > 0) & (widths < np.inf) & np.isfinite(limits[:, 0]))
+    values = limits[places, 0]
+    repeated = (values[1:] == values[:-1]) & (rows[places[1:]] == rows[places[:-1]])
+    places = np.delete(places, 1 + np.flatnonzero(repeated))
     if len(places) < 2:
         return None
-    array = np.array(limits, np.float64).T
-    errors = np.clip((array[2] - array[1]) / 2 / critical_value(level), 1e-50, 1e50)
-    numbers = np.array([rows[place] for place in places], np.int64)
-    return MeasureSeries(measure, places, array, errors**-2.0, numbers)
-
-
-def _limits_at_level(
-    value: float, low: float, high: float, level_of_line: float | None, level: float
-) -> tuple[float, float, float]:
-    """Return a value with the limits scaled from their own level to another one."""
-    low, high = min(low, value), max(high, value)
-    if level_of_line is None or level_of_line == level:
-        return value, low, high
-    scale = critical_value(level) / critical_value(level_of_line)
-    return value, value - scale * (value - low), value + scale * (high - value)
+    value, low, high = limits[places].T
+    scale = scales[places]
+    lower = value - scale * np.maximum(value - low, 0.0)
+    upper = value + scale * np.maximum(high - value, 0.0)
+    widths = np.clip(upper - lower, SMALLEST_WIDTH, 1 / SMALLEST_WIDTH)
+    return MeasureSeries(
+        measure, places.tolist(), np.array([value, lower, upper]), widths**-2.0, rows[places]
+    )
 
 
 def best_split(series: MeasureSeries) -> int:
