@@ -160,7 +160,9 @@ def row_sets(lines: Sequence[HistoryLine]) -> Ints:
 def level_scales(lines: Sequence[HistoryLine], level: float) -> Floats:
     """Return the factors (n,) by which intervals of the lines are scaled to a level."""
     levels = {line.level or level for line in lines}
-    factors = {own: critical_value(level) / critical_value(own) for own in levels}
+    factors = {
+        line_level: critical_value(level) / critical_value(line_level) for line_level in levels
+    }
     return np.array([factors[line.level or level] for line in lines])
 
 
