@@ -350,11 +350,9 @@ def _event_marks(
 
     places: of labels. Rows that differ at each label have no marks.
     """
-    labels_by_change: dict[str, list[str]] = {}
+    labels_by_change: dict[str, dict[str, None]] = {}
     for row in result.tables["events"]:
-        labels = labels_by_change.setdefault(str(row["changed"]), [])
-        if row["label"] not in labels:
-            labels.append(str(row["label"]))
+        labels_by_change.setdefault(str(row["changed"]), {})[str(row["label"])] = None
     texts: list[str] = []
     names: list[str] = []
     letters: dict[str, str] = {}
@@ -364,7 +362,7 @@ def _event_marks(
             continue
         letter = changed[0].upper()
         texts.append(f"{letter}: {changed} changed at {{}}")
-        names.append(join_names(labels, most=NAMED_LABELS))
+        names.append(join_names([*labels], most=NAMED_LABELS))
         letters |= dict.fromkeys(labels, letter)
     marks = tuple(Mark(letter, places[label]) for label, letter in letters.items())
     return marks, (Note("; ".join(texts), tuple(names)),) if texts else ()
