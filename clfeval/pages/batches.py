@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from clfeval.document import Cell, Document, GateState, Row, Severity, cell_value
-from clfeval.formatting import format_count
-from clfeval.pages.chart import Axis, Chart, Mark, Point, Series
+from clfeval.formatting import format_count, format_number, join_names
+from clfeval.pages.chart import Axis, Chart, Mark, Note, Point, Series
 from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols, comparison_rows
 from clfeval.placeholders import END, OPTION
 
+VERDICTS = ("worse", "better", "changed")
 STATES = (
     "computed",
     "gates met",
@@ -176,11 +177,24 @@ def dry_run_tables(result: Document, _: int) -> Iterator[TableView]:
 DRY_RUN_PAGE = Page("dry-run", DRY_RUN_TABLES, dry_run_headline, dry_run_tables, lambda _: ())
 
 LAST = 4  # last labels, always shown
-MOVES = 8  # changes that are shown
+MOVES = 7  # changes that are shown
 GATE_MISSED = "gate missed"
 CURVES = 8  # models of a chart
+SEGMENTED = 3  # of them, with segment means
+NAMED_LABELS = 4  # labels of a change that are named
 TABLES = (
-    Table("steps", (*cols("text", "model measure"), *cols("text?", "since cause")), when=""),
+    Table(
+        "steps",
+        (
+            *cols("text", "model measure"),
+            *cols("text?", "since cause"),
+            Column("verdict", "text", among=VERDICTS),
+            *cols("text", "first until"),
+            *cols("estimate", "old new difference"),
+            *cols("number?", "p p_adjusted"),
+        ),
+        when="",
+    ),
     Table("events", cols("text", "label model changed"), when=""),
     Table(
         "history",
@@ -199,7 +213,12 @@ TABLES = (
 )
 GLOSSARY = {
     "history.change": "change since the line before, with the interval of independent samples",
-    "since": "label at which the measure changed (best fit of two means)",
+    "since": "label from which on the mean of the measure is significantly different",
+    "first": "label of the first line of the mean before the change",
+    "until": "label of the last line of the mean before the change",
+    "steps.old": "mean of the lines before the change",
+    "steps.new": "mean of the lines from the change on",
+    "steps.p": "p of the largest of all changes between two means",
     "cause": "what changed at that label: rows, model or settings",
     "changed": "rows: truth or ids differ; model: values differ on the same rows",
     "marks": "changes since the line before (rows, model, settings); accepted; gate missed",
@@ -237,12 +256,12 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield the tables: changes of leading measures and significant ones, then lines."""
     leading = result.parameters["leading"]
     steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
-    changes, none = comparison_rows(result, "label"), {"since": None, "cause": None}
-    rows = [
-        {**row, **steps.get((row["model"], row["measure"]), none)}
-        for row in changes
-        if row["measure"] in leading or (row["model"], row["measure"]) in steps
-    ]
+    changes = comparison_rows(result, "label")
+    rows = []
+    for row in changes:
+        step = steps.get((row["model"], row["measure"]), {})
+        if row["measure"] in leading or step:
+            rows.append({**row, "since": step.get("since"), "cause": step.get("cause")})
     if rows:
         yield TableView(
             "comparisons",
@@ -292,13 +311,15 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
-    """Yield the leading measures over the labels, a line for each model."""
+    """Yield the leading measures over the labels, a line for each model, and its segment means.
+
+    The first chart marks changes of rows, models and settings, which are those of all charts.
+    """
     labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
     if len(labels) < 2:
         return
-    place = {label: i for i, label in enumerate(labels, start=1)}
-    changed = {str(row["label"]): str(row["changed"])[0].upper() for row in result.tables["events"]}
-    marks = tuple(Mark(letter, float(place[label])) for label, letter in changed.items())
+    places = {label: float(place) for place, label in enumerate(labels, start=1)}
+    marks, note = _event_marks(result, places)
     axis = Axis(
         f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
         ends=(1.0, float(len(labels))),
@@ -307,19 +328,70 @@ def page_charts(result: Document) -> Iterator[Chart]:
         points: dict[str, list[Point]] = {}
         for row in result.tables["history"]:
             if row["measure"] == measure and (value := cell_value(row["value"])) is not None:
-                at = float(place[str(row["label"])])
-                points.setdefault(str(row["model"]), []).append((at, value))
-        series = tuple(Series(name, (tuple(found),)) for name, found in points.items())[:CURVES]
+                point = (places[str(row["label"])], value)
+                points.setdefault(str(row["model"]), []).append(point)
+        curves = [Series(name, (tuple(curve),)) for name, curve in points.items()][:CURVES]
         yield Chart(
             "lines",
             f"{measure} by label",
             axis,
-            series=series,
-            marks=marks,
-            left=len(points) - len(series),
+            series=(*curves, *_segment_means(result, measure, places)),
+            marks=() if index else marks,
+            key=() if index else note,
+            left=len(points) - len(curves),
             name="trend",
             rank="detail" if index else "main",
         )
+
+
+def _event_marks(
+    result: Document, places: Mapping[str, float]
+) -> tuple[tuple[Mark, ...], tuple[Note, ...]]:
+    """Return marks of the labels at which something changed, and a note on them.
+
+    places: of labels. Rows that differ at each label have no marks.
+    """
+    labels_by_change: dict[str, dict[str, None]] = {}
+    for row in result.tables["events"]:
+        labels_by_change.setdefault(str(row["changed"]), {})[str(row["label"])] = None
+    texts: list[str] = []
+    names: list[str] = []
+    letters: dict[str, str] = {}
+    for changed, labels in labels_by_change.items():
+        if len(labels) == len(places) - 1 > 1:
+            texts.append(f"{changed}: different at each label")
+            continue
+        letter = changed[0].upper()
+        texts.append(f"{letter}: {changed} changed at {{}}")
+        names.append(join_names([*labels], most=NAMED_LABELS))
+        letters |= dict.fromkeys(labels, letter)
+    marks = tuple(Mark(letter, places[label]) for label, letter in letters.items())
+    return marks, (Note("; ".join(texts), tuple(names)),) if texts else ()
+
+
+def _segment_means(result: Document, measure: str, places: Mapping[str, float]) -> Iterator[Series]:
+    """Yield the means before and after the change points of a measure, of a few models.
+
+    places: of labels.
+    """
+    steps = [row for row in result.tables["steps"] if row["measure"] == measure]
+    last = str(result.parameters["last"])
+    for row in steps[:SEGMENTED]:
+        first, until, since = (str(row[name]) for name in ("first", "until", "since"))
+        middle = places[since] - 0.5
+        model = f"{row['model']}: " if result.summary["models"] > 1 else ""
+        for mean, start, stop, labels in (
+            (row["old"], places[first], middle, _label_range(first, until)),
+            (row["new"], middle, places[last], _label_range(since, last)),
+        ):
+            y = cell_value(mean) or 0.0
+            name = f"{model}{format_number(y)} ({labels})"
+            yield Series(name, (((start, y), (stop, y)),), letter="-")
+
+
+def _label_range(first: str, last: str) -> str:
+    """Return the words on the labels from one to another."""
+    return first if first == last else f"{first} to {last}"
 
 
 HISTORY_PAGE = Page(

@@ -19,7 +19,6 @@ from clfeval.placeholders import OPTION
 
 FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
-NOTES = 4  # labels of a history whose changes are named
 ENLARGED = 2.5  # times, at least
 CLASS_RATIOS = 2  # diamonds, at most
 RANKS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
@@ -255,22 +254,17 @@ def _ranks(result: Document) -> Iterator[Chart]:
 
 
 def _history(result: Document) -> Iterator[Chart]:
-    """Yield trends with confidence intervals, accepted values, limits, and what changed where."""
+    """Yield trends with confidence intervals, segment means, accepted values and limits."""
     labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
     rows: dict[tuple[str, str], list[Row]] = {}
     for row in result.tables["history"]:
         if cell_value(row["value"]) is not None:
             rows.setdefault((str(row["model"]), str(row["measure"])), []).append(row)
-    changes: dict[str, list[str]] = {}
-    for row in result.tables["events"]:
-        changes.setdefault(str(row["label"]), []).append(f"{row['model']}: {row['changed']}")
-    notes = [Note("{} changed", (f"{at}: {', '.join(what)}",)) for at, what in changes.items()]
-    left = [Note(format_count(len(notes) - NOTES, "more label"))] if len(notes) > NOTES else []
     for chart, measure in zip(
         page_of(HISTORY).charts(result), result.parameters["leading"], strict=False
     ):
         extra, guides, last = [], dict[Guide, None](), []
-        for one in chart.series:
+        for one in (one for one in chart.series if not one.letter):
             mine = rows[one.name, measure]
             cells = [as_estimate(row["value"]) for row in mine]
             spans = tuple((cell.low, cell.high) for cell in cells)
@@ -286,7 +280,6 @@ def _history(result: Document) -> Iterator[Chart]:
             extra=tuple(extra),
             guides=tuple(guides),
             rank="main",
-            key=(*notes[-NOTES:], *left),
             title=f"{heading_of(measure)} by label",
             y=replace(chart.y, label=heading_of(measure)),
             x=Axis("label", ends=chart.x.ends, names=tuple(labels)),

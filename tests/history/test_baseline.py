@@ -50,6 +50,38 @@ def test_a_job_that_failed_fails_again() -> None:
     assert report("new.csv", "w4", *HELD).code == 0
 
 
+def test_without_an_accepted_label_the_first_line_is_the_baseline() -> None:
+    assert [report("old.csv", "w1").code, report("new.csv", "w2").code] == [0, 0]
+    done = clfeval("report", "new.csv", "--id", "id", *HELD, "-f", "json")
+    assert done.code == 1
+    answer = {one["code"]: one["text"] for one in json.loads(done.out)["answer"]}
+    assert "w1 of h.jsonl" in answer["baseline"]
+    assert "clfeval history h.jsonl --accept --label LABEL" in answer["baseline-rows"]
+    check_text(answer["baseline-rows"])
+
+
+def test_a_first_line_that_missed_its_gate_gives_way_to_the_next() -> None:
+    limit = ("--fail-under", "roc_auc=0.95")
+    assert report("new.csv", "w1", *limit).code == 1
+    assert report("old.csv", "w2", *limit).code == 0
+    done = clfeval("report", "new.csv", "--id", "id", *HELD, "-f", "json")
+    assert done.code == 1
+    assert "w2 of h.jsonl" in done.out
+
+
+def test_where_every_line_missed_a_gate_the_error_names_the_remedy() -> None:
+    limit = ("--fail-under", "roc_auc=0.95")
+    assert report("new.csv", "w1", *limit).code == 1
+    done = report("new.csv", "w2", *HELD)
+    assert (done.code, problem_places(done.err)) == (2, ["h.jsonl: [history]"])
+    check_text(done.err)
+    done = report("old.csv", "w2", *HELD, *SKIP)
+    assert done.code == 0
+    check_text(done.err)
+    assert clfeval("history", "h.jsonl", "--accept", "--label", "w1").code == 0
+    assert report("new.csv", "w3", *HELD).code == 0
+
+
 @pytest.mark.parametrize("content", ["", "\n", None])
 def test_no_line_that_fits_is_a_missing_baseline(content: str | None) -> None:
     if content is None:  # lines of another command
@@ -91,7 +123,7 @@ def test_a_week_that_is_in_the_history_is_compared_with_one_of_other_rows() -> N
     Path("week.csv").write_text(text, encoding="utf-8")  # other ids
     assert report("week.csv", "w3").code == 0
     words = ("--baseline", "h.jsonl", "--max-drop", "roc_auc=0.01", "-f", "json")
-    for name, label in (("week.csv", "w2"), ("old.csv", "w3"), ("new.csv", "w3")):
+    for name, label in (("week.csv", "w2"), ("old.csv", "w2"), ("new.csv", "w3")):
         done = clfeval("report", name, "--id", "id", *words)
         found = json.loads(done.out)
         texts = {one["code"]: one["text"] for one in found["answer"]}

@@ -213,7 +213,8 @@ class Baseline:
 
     name: of the baseline; how: rows of the comparison. names: former names of models. shared:
     changes on shared rows, by model, measure and slice. changes: rows newly wrong. bounds: of
-    changes, by model, measure and slice, where counts do not tell them exactly.
+    changes, by model, measure and slice, where counts do not tell them exactly. choice: why it is
+    the baseline.
     """
 
     before: Document
@@ -225,6 +226,7 @@ class Baseline:
     notes: tuple[ResultNote, ...] = ()
     level: float = LEVEL
     bounds: Mapping[ValueKey, float] = field(default_factory=dict)
+    choice: str = ""
 
     @classmethod
     def from_results(
@@ -234,7 +236,7 @@ class Baseline:
 
         A missing model and a new one with identical numbers are treated as one.
         """
-        baseline, name, baseline_notes = earlier
+        baseline, name, baseline_notes, choice = earlier
         notes = [*read.check_comparable(result, baseline, but)]
         old_rows = read.rows_by_label(baseline)
         new_rows = read.rows_by_label(result)
@@ -247,6 +249,7 @@ class Baseline:
             notes=(*notes, *baseline_notes),
             level=result.parameters.get("level") or LEVEL,
             bounds=_summed_bounds(baseline, result, names),
+            choice=choice,
             **fields,
         )
 
@@ -292,7 +295,8 @@ class Baseline:
         changes = self._changes_of_rows(result, leader, old, new_rows.get(leader, {}))
         if changes["prevalence"].significant(self.level):  # what depends on it comes later
             rows = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
-        sentences = [
+        sentences = [self.choice] if self.choice else []
+        sentences += [
             f"T{note.message[1:]}" for note in self.notes if note.code == "baseline-same-rows"
         ]
         counts = [document.summary.get("rows") for document in (self.before, result)]

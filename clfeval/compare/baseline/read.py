@@ -28,12 +28,12 @@ from clfeval.document import (
     whole_table_rows,
 )
 from clfeval.document.result_schema import DamagedResultError
-from clfeval.errors import DataError, UsageError, list_names
+from clfeval.errors import DataError, UsageError, format_command_line, list_names
 from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import gateable_names
-from clfeval.placeholders import END, OPTION
+from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass, replace
 
 Labelled = Mapping[str, Row]
@@ -137,11 +137,16 @@ class HistoryBaseline(PathLike[str]):
 
 
 class EarlierResult(NamedTuple):
-    """An earlier result, its name, and the warnings on it."""
+    """An earlier result, its name, the warnings on it, and why it is the one to compare with."""
 
     result: Document
     name: str
     notes: tuple[ResultNote, ...] = ()
+    choice: str = ""
+
+
+class NoReferenceError(UsageError):
+    """Every line of a history missed a gate, and none is accepted."""
 
 
 def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
@@ -199,7 +204,7 @@ def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | Non
     rows = rows_by_label(result)
     now = {line.model: line for line in result_lines(result, "", rows)}
     path = history.path
-    lines, same_rows_labels = baseline_lines(
+    lines, same_rows_labels, accepted = baseline_lines(
         path, result.command, now, run=history.run, but=history.but
     )
     comparable = dict[str, HistoryLine]()
@@ -217,7 +222,25 @@ def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | Non
     labels = list(dict.fromkeys(line.label for line in comparable.values()))
     name = f"{join_names(labels)} of {os.path.basename(path)}"
     notes = _same_rows_notes(same_rows_labels, labels, name)
-    return EarlierResult(lines_to_result(comparable), name, notes)
+    first = [line.label for model, line in comparable.items() if model not in accepted]
+    choice = _choice_of_first(list(dict.fromkeys(first)), path, result.command)
+    return EarlierResult(lines_to_result(comparable), name, notes, choice)
+
+
+def accept_command(path: str, command: str) -> str:
+    """Return the command line that accepts a label of a history; command: of the lines."""
+    words = ["clfeval", "history", path, "--accept", "--label", "LABEL"]
+    words += [] if command == "report" else ["--command", command]
+    return f"{COMMAND}{format_command_line(words)}{END}"
+
+
+def _choice_of_first(labels: Sequence[str], path: str, command: str) -> str:
+    """Return the sentence on baselines that are first lines, without its full stop."""
+    if not labels:
+        return ""
+    accept = accept_command(os.path.basename(path), command)
+    text = f"No label is accepted, so the baseline is {join_names(labels)}, "
+    return f"{text}the first without a missed gate; accept another with {accept}"
 
 
 def _same_rows_notes(
@@ -300,13 +323,15 @@ def baseline_lines(
     *,
     run: str | None = None,
     but: str | None = None,
-) -> tuple[dict[str, HistoryLine], list[str]]:
-    """Return the lines that current ones are compared with, by model, and labels of the same rows.
+) -> tuple[dict[str, HistoryLine], list[str], Collection[str]]:
+    """Return the lines that current ones are compared with, by model.
 
-    The accepted line of each model, else the last that missed no gate, but not one with the same
+    The accepted line of each model, else the first that missed no gate, but not one with the same
     rows and values where one of other rows exists. Models missing today count while they are at the
-    last accepted label, or the last one. run: only lines of that run of a batch. but: the label
-    that is being added. UsageError where only lines of runs are there, and no run is named.
+    last accepted label, or the last one. Also the labels of the same rows, and the models with an
+    accepted line. run: only lines of that run of a batch. but: the label that is being added.
+    UsageError where only lines of runs are there, and no run is named, or where every line missed
+    a gate.
     """
     history = read_history(name)
     lines = _lines_of_run(history.lines, name, command, run)
@@ -316,14 +341,18 @@ def baseline_lines(
         for line in earlier
         if line.model in now and same_rows(line, now[line.model])
     }
-    last = _last_passing_lines(earlier, now, repeated)
+    first = _first_passing_lines(earlier, now, repeated)
     accepted = {key[2]: line for key, line in history.accepted.items() if key[:2] == (command, run)}
     labels = list(dict.fromkeys(line.label for line in lines if accepted or line.label != but))
     eligible = {line.label for line in accepted.values()} or {*labels}
     latest = next((label for label in reversed(labels) if label in eligible), None)
     models = {line.model for line in lines if line.label == latest} | {*now}
-    compared = {model: line for model, line in (last | accepted).items() if model in models}
-    return compared, [label for label in labels if label in {label for label, _ in repeated}]
+    compared = {model: line for model, line in (first | accepted).items() if model in models}
+    if not compared and any(line.model in now for line in earlier):
+        hint = f"accept one: {accept_command(name, command)}"
+        raise NoReferenceError.new("every line missed a gate", CODE, name, hint=hint)
+    repeated_labels = {label for label, _ in repeated}
+    return compared, [label for label in labels if label in repeated_labels], {*accepted}
 
 
 def _lines_of_run(
@@ -343,27 +372,27 @@ def _lines_of_run(
     return of_run
 
 
-def _last_passing_lines(
+def _first_passing_lines(
     lines: Sequence[HistoryLine],
     now: Mapping[str, HistoryLine],
     repeated: Collection[tuple[str, str]],
 ) -> dict[str, HistoryLine]:
-    """Return the last line of each model that missed no gate.
+    """Return the first line of each model that missed no gate.
 
     repeated: labels and models with the rows of now. A line with the values of now as well gives
-    way to the last one of different rows.
+    way to the first one of different rows.
     """
-    last = dict[str, HistoryLine]()
-    last_of_different_rows = dict[str, HistoryLine]()
+    first = dict[str, HistoryLine]()
+    first_of_different_rows = dict[str, HistoryLine]()
     for line in lines:
         if all(line.gates.values()):
-            last[line.model] = line
+            first.setdefault(line.model, line)
             if (line.label, line.model) not in repeated:
-                last_of_different_rows[line.model] = line
-    for model, line in last.items():
+                first_of_different_rows.setdefault(line.model, line)
+    for model, line in first.items():
         if (line.label, model) in repeated and same_values(line, now[model]):
-            last[model] = last_of_different_rows.get(model, line)
-    return last
+            first[model] = first_of_different_rows.get(model, line)
+    return first
 
 
 VALUE_LIMITS = {kind.name for kind in VALUE_LIMIT_KINDS}

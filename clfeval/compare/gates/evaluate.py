@@ -49,20 +49,28 @@ def evaluate_gates(result: Document, gates: Gates, baseline: Baseline | None = N
         return result
     limits = gates.limits
     if baseline is None and gates.baseline is not None:
-        earlier = read.read_baseline(gates.baseline, result)
+        try:
+            earlier = read.read_baseline(gates.baseline, result)
+        except read.NoReferenceError:
+            if gates.baseline_missing != "skip":
+                raise
+            problem = "has no line without a missed gate"
+            return _evaluate_without_baseline(result, limits, gates, problem)
         if earlier is None:
             return _evaluate_without_baseline(result, limits, gates)
         baseline = Baseline.from_results(result, earlier)
     return evaluate_limits(result, limits, baseline, gates)
 
 
-def _evaluate_without_baseline(result: Document, limits: Iterable[Limit], gates: Gates) -> Document:
+def _evaluate_without_baseline(
+    result: Document, limits: Iterable[Limit], gates: Gates, problem: str = "does not exist"
+) -> Document:
     """Return the result with the gates that need no baseline, and the gate of the missing one."""
     independent = [limit for limit in limits if not limit.compares]
     result = evaluate_limits(result, independent, None, gates)
     (gate,) = BASELINE.check(gate_evaluation(result, gates))
     consequence = "its gates are skipped" if gate.passed else "the gate is missed"
-    message = f"the baseline '{gate.metric}' does not exist: {consequence}"
+    message = f"the baseline '{gate.metric}' {problem}: {consequence}"
     note = ResultNote("baseline-missing", message)
     return replace(result, gates=(*result.gates, gate), warnings=(*result.warnings, note))
 

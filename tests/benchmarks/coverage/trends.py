@@ -53,7 +53,7 @@ def _year(
     first, *others = _weeks(rng, rows, prevalence)
     found = []
     for line in others:
-        rows, _ = measure_changes({"m": [first, line]}, {"m": first}, line.label, "report")
+        rows = measure_changes({"m": [first, line]}, {"m": first}, "report")
         changes = [row for row in rows if row["p_adjusted"] is not None]
         assert len(changes) == MEASURES
         told = [row["verdict"] in SIGNIFICANT for row in changes]
