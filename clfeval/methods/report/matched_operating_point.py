@@ -301,6 +301,7 @@ def _curve_row(
     reference = curve.reference
     sensitivity_at_threshold, specificity_at_threshold = curve.rates_at_threshold
     sensitivity_at_flagged = curve.sensitivity_at_flagged
+    flagged = int(reference.tp + reference.fp)
     if method == FEW_NEGATIVES:
         undefined = Estimate(None, reason="too_few_rows")
         change = Change(undefined, undefined, undefined)
@@ -319,7 +320,7 @@ def _curve_row(
         "threshold": curve.threshold,
         "threshold_sensitivity": sensitivity_at_threshold,
         "threshold_specificity": specificity_at_threshold,
-        "flagged": from_units(reference.tp + reference.fp, unit),
+        "flagged": from_units(flagged, unit),
         "flagged_sensitivity": sensitivity_at_flagged,
         "flagged_difference": sensitivity_at_flagged - reference.sensitivity,
     }

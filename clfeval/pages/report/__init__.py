@@ -12,7 +12,7 @@ from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
 from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.report.threshold_tables import RULES
-from clfeval.pages.schema import SHARED, Column, Page, Table, cols
+from clfeval.pages.schema import SHARED, VERDICTS, Column, Page, Table, cols
 from clfeval.pages.table_parts import (
     BEST_TABLE,
     CELLS,
@@ -205,6 +205,29 @@ TABLES = (
             *cols("number", "optimism"),
             *cols("estimate", "corrected"),
         ),
+    ),
+    Table(
+        "same_specificity",
+        (
+            MODEL,
+            *cols("text", "reference"),
+            *cols("part", "specificity"),
+            *cols("part?", "sensitivity"),
+            Column("reference_sensitivity", "part", "sensitivity of reference"),
+            *cols("estimate", "difference"),
+            Column("p", "p?"),
+            Column("p_adjusted", "p?", "p, adjusted"),
+            Column("difference_adjusted", "estimate", "simultaneous difference"),
+            Column("verdict", "text?", among=(None, *VERDICTS)),
+            *cols("text?", "method"),
+            *cols("cut?", "threshold"),
+            Column("threshold_sensitivity", "part", "sensitivity at threshold"),
+            Column("threshold_specificity", "part", "specificity at threshold"),
+            Column("flagged", "weight", "rows flagged"),
+            Column("flagged_sensitivity", "part", "sensitivity, equally many flagged"),
+            Column("flagged_difference", "number", "difference, equally many flagged"),
+        ),
+        "reference?",
     ),
     Table(
         "mcnemar",
@@ -415,6 +438,12 @@ HEADINGS: Mapping[str, str] = {
     "gain over treat-all and treat-none": "gain",
     "standard error": "se",
     "NPV": "npv",
+    "sensitivity of reference": "reference_sensitivity",
+    "sensitivity at threshold": "threshold_sensitivity",
+    "specificity at threshold": "threshold_specificity",
+    "rows flagged": "flagged",
+    "sensitivity, equally many flagged": "flagged_sensitivity",
+    "difference, equally many flagged": "flagged_difference",
     "share of true class": "share",
     "TP": "tp",
     "FP": "fp",
@@ -564,7 +593,16 @@ PAGE = Page(
     page_tables,
     page_charts,
     beyond=other_commands_hint,
-    parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
+    parts=(
+        "probabilities",
+        "errors",
+        "classes",
+        "confusions",
+        "matrix",
+        "gaps",
+        "spread",
+        "operating_points",
+    ),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     pictures=("forest", "differences", "pairs", "scores", "confusion", "slices"),
     glossary=GLOSSARY,

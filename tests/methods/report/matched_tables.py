@@ -102,10 +102,9 @@ class SimulatedTable:
         n = np.ones(len(self.truth)) if self.weights is None else self.weights / UNIT
         sizes = []
         for side in (~self.truth, self.truth):
+            totals = n[side]
             if self.owners is not None:
-                totals = np.bincount(self.owners[side], n[side])
-            else:
-                totals = n[side]
+                totals = np.bincount(self.owners[side], totals)
             sizes.append(totals.sum() ** 2 / (totals**2).sum())
         sampling = self.weights is not None and self.owners is None
         return EvaluatedClasses(self.truth, self.weights, self.owners, sampling, np.array(sizes))
