@@ -312,7 +312,7 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 
 
 def _list_differences(rows: Sequence[Row], level: float) -> str:
-    """Return the phrase that lists models with higher or lower values of measures.
+    """Return the phrases on models with higher or lower values of measures, two a sentence.
 
     Those that are worse come first, and none of them is left out.
     """
@@ -324,7 +324,11 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
         for row in (*harms, *gains)
     ]
-    return join_words(parts, most=max(2, len(harms)))
+    shown = max(2, len(harms) + len(harms) % 2)
+    phrases = [join_words(parts[start : start + 2]) for start in range(0, len(parts[:shown]), 2)]
+    if shown < len(parts):
+        phrases[-1] = join_words(parts[shown - 2 :], most=2)
+    return ". ".join(phrases)
 
 
 def _format_difference(row: Row, level: float) -> str:

@@ -133,6 +133,6 @@ def _untested_answer(rows: Sequence[Row], name: str) -> Answer:
         for row in rows
         if row["sensitivity"] is not None
     ]
-    reason = str(rows[0]["method"] or "none: no intervals are computed").removeprefix("none: ")
+    reason = str(rows[0]["method"]).removeprefix("none: ")
     text = f"{_operating_point(rows, name)}, models have sensitivity: {join_words(parts)}. "
     return Answer(CODE, f"{text}No significance test: {reason}.", (), MEASURE)

@@ -32,6 +32,7 @@ FEWEST = 5  # negatives of the reference on each side of its operating point, an
 SQUARE_AND_ADD = "square-and-add through the ROC curve, t"
 FEW_NEGATIVES = f"none: the reference has fewer than {FEWEST} false positives or true negatives"
 FEW_CLUSTERS = f"none: a class has fewer than {FEWEST} clusters"
+BUCKETS = "none: scores are counted in buckets, not one by one"
 NO_ROWS = "none: counts do not show which rows the labels and the scores share"
 
 
@@ -244,7 +245,7 @@ def same_specificity_rows(
 ) -> list[Row]:
     """Return the differences in sensitivity at the specificity of a reference with labels.
 
-    One row for each model with scores. Without rows, or without intervals, values only.
+    One row for each model with scores: values only where counts do not show the rows.
     """
     pairs = label_reference_pairs(predictions, options)
     if not pairs or not (confusions.positives.all() and confusions.negatives.all()):
@@ -259,9 +260,8 @@ def same_specificity_rows(
 
     curves = list(scored_rows.map_parts(match, pairs))
     if isinstance(scored_rows, StoredScores):
-        return [_curve_row(curve, confusions.unit, _untested(curve), NO_ROWS) for curve in curves]
-    if options.confidence is None:
-        return [_curve_row(curve, confusions.unit, _untested(curve), None) for curve in curves]
+        reason = BUCKETS if predictions.stored is None else NO_ROWS
+        return [_untested_row(curve, confusions.unit, reason) for curve in curves]
     classes = EvaluatedClasses.from_rows(
         scored_rows, effective_class_sizes(predictions.patterns, 2)
     )
@@ -288,14 +288,19 @@ def _tested_rows(
     return rows
 
 
-def _untested(curve: MatchedCurve) -> Change:
-    """Return the difference of a model without an interval."""
-    reference, sensitivity = curve.reference.sensitivity, curve.sensitivity
-    return Change(Estimate(reference), Estimate(sensitivity), Estimate(curve.difference))
+def _untested_row(curve: MatchedCurve, unit: float, reason: str) -> Row:
+    """Return the row of a model without an interval."""
+    reference = curve.reference
+    change = Change(
+        Estimate(reference.sensitivity), Estimate(curve.sensitivity), Estimate(curve.difference)
+    )
+    least = min(reference.fp, reference.negatives - reference.fp)
+    is_defined = from_units(least, unit) >= FEWEST
+    return _curve_row(curve, unit, change, reason if is_defined else FEW_NEGATIVES)
 
 
 def _curve_row(
-    curve: MatchedCurve, unit: float, change: Change, method: str | None, level: float = 0.95
+    curve: MatchedCurve, unit: float, change: Change, method: str, level: float = 0.95
 ) -> Row:
     """Return the row of a model in the table `same_specificity`."""
     reference = curve.reference

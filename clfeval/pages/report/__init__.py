@@ -219,7 +219,7 @@ TABLES = (
             Column("p_adjusted", "p?", "p, adjusted"),
             Column("difference_adjusted", "estimate", "simultaneous difference"),
             Column("verdict", "text?", among=(None, *VERDICTS)),
-            *cols("text?", "method"),
+            *cols("text", "method"),
             *cols("cut?", "threshold"),
             Column("threshold_sensitivity", "part", "sensitivity at threshold"),
             Column("threshold_specificity", "part", "specificity at threshold"),
