@@ -257,8 +257,8 @@ def _several_models(
         (UNDECIDED, "not significantly different"),
     ):
         if names := kinds.get(kind):
-            shown = len(names) if kind == WORSE else 6  # no harm is left out
-            who, verb = join_names(names, most=shown), "is" if len(names) == 1 else "are"
+            limit = len(names) if kind == WORSE else 6  # no harm is left out
+            who, verb = join_names(names, most=limit), "is" if len(names) == 1 else "are"
             if len(names) == len(rows):
                 who, verb = "every other model", "is"
             said.append(f"{who} {verb} {words}")
@@ -324,10 +324,10 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
         for row in (*harms, *gains)
     ]
-    shown = max(2, len(harms) + len(harms) % 2)
-    phrases = [join_words(parts[start : start + 2]) for start in range(0, len(parts[:shown]), 2)]
-    if shown < len(parts):
-        phrases[-1] = join_words(parts[shown - 2 :], most=2)
+    limit = max(2, len(harms) + len(harms) % 2)
+    phrases = [join_words(parts[start : start + 2]) for start in range(0, len(parts[:limit]), 2)]
+    if limit < len(parts):
+        phrases[-1] = join_words(parts[limit - 2 :], most=2)
     return ". ".join(phrases)
 
 

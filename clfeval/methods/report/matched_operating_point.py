@@ -294,8 +294,8 @@ def _untested_row(curve: MatchedCurve, unit: float, reason: str) -> Row:
     change = Change(
         Estimate(reference.sensitivity), Estimate(curve.sensitivity), Estimate(curve.difference)
     )
-    least = min(reference.fp, reference.negatives - reference.fp)
-    is_defined = from_units(least, unit) >= FEWEST
+    fewest_negatives = min(reference.fp, reference.negatives - reference.fp)
+    is_defined = from_units(fewest_negatives, unit) >= FEWEST
     return _curve_row(curve, unit, change, reason if is_defined else FEW_NEGATIVES)
 
 
@@ -411,7 +411,7 @@ def matched_estimates(
         _reason_for_no_interval(rows, labels[curve.reference.name]) or SQUARE_AND_ADD
         for curve in curves
     ]
-    known = np.array([method == SQUARE_AND_ADD for method in methods])
+    has_interval = np.array([method == SQUARE_AND_ADD for method in methods])
     differs = np.array([part.differs for part in influence])
     errors = np.where(differs, limits.errors, 0.0)
     assert joint.covariance is not None
@@ -421,16 +421,16 @@ def matched_estimates(
         pairs.names,
         pairs.values,
         DifferenceErrors(
-            pairs.by_pair(np.where(known, errors, nan)),
-            pairs.by_pair(np.where(known, df, 0.0), 0.0),
+            pairs.by_pair(np.where(has_interval, errors, nan)),
+            pairs.by_pair(np.where(has_interval, df, 0.0), 0.0),
             pairs.covariance(joint.covariance),
         ),
         rows.fewest,
         pairs.steps(limits.slopes),
         rows.sizes[::-1],
         BootstrapLimits(
-            pairs.by_pair(np.where(known, lower, nan)),
-            pairs.by_pair(np.where(known, upper, nan)),
+            pairs.by_pair(np.where(has_interval, lower, nan)),
+            pairs.by_pair(np.where(has_interval, upper, nan)),
             level,
             dict(zip(pairs.list_places(), methods, strict=True)),
         ),
@@ -441,11 +441,11 @@ def _joint_errors(
     rows: EvaluatedClasses, influence: Sequence[ClassInfluence], slopes: Floats
 ) -> DifferenceErrors:
     """Return the errors of the k differences at equal specificity, and of 0 at the last place."""
-    together = [
+    influences = [
         part.positives + slope * part.negatives
         for part, slope in zip(influence, slopes.tolist(), strict=True)
     ]
-    return rows.errors([*together, np.zeros(len(rows.truth))])
+    return rows.errors([*influences, np.zeros(len(rows.truth))])
 
 
 def _reason_for_no_interval(rows: EvaluatedClasses, labels: Bools) -> str | None:
