@@ -9,10 +9,15 @@ from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
+from clfeval.pages.report.operating_point_tables import (
+    SAME_SPECIFICITY,
+    SAME_SPECIFICITY_HEADINGS,
+    SAME_SPECIFICITY_MEANINGS,
+)
 from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.report.threshold_tables import RULES
-from clfeval.pages.schema import SHARED, VERDICTS, Column, Page, Table, cols
+from clfeval.pages.schema import SHARED, Column, Page, Table, cols
 from clfeval.pages.table_parts import (
     BEST_TABLE,
     CELLS,
@@ -206,29 +211,7 @@ TABLES = (
             *cols("estimate", "corrected"),
         ),
     ),
-    Table(
-        "same_specificity",
-        (
-            MODEL,
-            *cols("text", "reference"),
-            *cols("part", "specificity"),
-            *cols("part?", "sensitivity"),
-            Column("reference_sensitivity", "part", "sensitivity of reference"),
-            *cols("estimate", "difference"),
-            Column("p", "p?"),
-            Column("p_adjusted", "p?", "p, adjusted"),
-            Column("difference_adjusted", "estimate", "simultaneous difference"),
-            Column("verdict", "text?", among=(None, *VERDICTS)),
-            *cols("text", "method"),
-            *cols("cut?", "threshold"),
-            Column("threshold_sensitivity", "part", "sensitivity at threshold"),
-            Column("threshold_specificity", "part", "specificity at threshold"),
-            Column("flagged", "weight", "rows flagged"),
-            Column("flagged_sensitivity", "part", "sensitivity, equally many flagged"),
-            Column("flagged_difference", "number", "difference, equally many flagged"),
-        ),
-        "reference?",
-    ),
+    SAME_SPECIFICITY,
     Table(
         "mcnemar",
         (
@@ -417,6 +400,7 @@ GLOSSARY: Mapping[str, str] = {
     "macro F1": "unweighted mean F1 of the classes",
     "top-2 accuracy": "share of rows whose true class is among the two most probable",
     "class predicted as another": "true class, predicted class, and rows of the true class",
+    **SAME_SPECIFICITY_MEANINGS,
     **MEANINGS,
 }
 HEADINGS: Mapping[str, str] = {
@@ -438,12 +422,7 @@ HEADINGS: Mapping[str, str] = {
     "gain over treat-all and treat-none": "gain",
     "standard error": "se",
     "NPV": "npv",
-    "sensitivity of reference": "reference_sensitivity",
-    "sensitivity at threshold": "threshold_sensitivity",
-    "specificity at threshold": "threshold_specificity",
-    "rows flagged": "flagged",
-    "sensitivity, equally many flagged": "flagged_sensitivity",
-    "difference, equally many flagged": "flagged_difference",
+    **SAME_SPECIFICITY_HEADINGS,
     "share of true class": "share",
     "TP": "tp",
     "FP": "fp",

@@ -14,6 +14,7 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
+from clfeval.pages.report.operating_point_tables import SHORT, same_specificity_tables
 from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
 from clfeval.pages.table_parts import (
     BEST_MEANINGS,
@@ -36,13 +37,6 @@ SLICE_HEADS = {
     "sensitivity": "sens. ↑",
     "specificity": "spec. ↑",
 }
-SHORT: Mapping[str, Source] = {
-    "difference": "difference_adjusted",
-    "p, adjusted": "p_adjusted",
-    "verdict": "verdict",
-}
-
-
 MCNEMAR = TableView(
     "mcnemar",
     "McNemar tests: rows that one of two models predicts correctly",
@@ -68,64 +62,6 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
         yield _difference_table(result, rows)
     baselines = _baseline_table(result.tables.get("baselines", ()))
     yield from existing_tables(result, MCNEMAR, baselines, RESOLUTION, CHANGES)
-
-
-def same_specificity_tables(result: Document) -> Iterator[TableView]:
-    """Yield the tables of models at the specificity of a reference that has labels only."""
-    rows = result.tables.get("same_specificity", ())
-    if not rows:
-        return
-    references = {str(row["reference"]) for row in rows}
-    minus: dict[str, Source] = {"minus": "reference"} if len(references) > 1 else {}
-    columns: dict[str, Source] = {"model": "model", **minus, "sens. ↑": "sensitivity"}
-    thresholds: dict[str, Source] = {
-        "model": "model",
-        "threshold": "threshold",
-        "sens. ↑": "threshold_sensitivity",
-        "spec. ↑": "threshold_specificity",
-        "rows\nflagged": "flagged",
-        "sens. of so\nmany flagged ↑": "flagged_sensitivity",
-        "difference": "flagged_difference",
-    }
-    name = describe_reference(str(rows[0]["reference"]), str(result.parameters["reference"]))
-    title = f"Sensitivity at the specificity of {name}"
-    if len(references) == 1:
-        title += f" ({format_number(float(str(rows[0]['specificity'])))})"
-    yield TableView(
-        "same_specificity",
-        title,
-        {**columns, **SHORT},
-        rows,
-        FEW,
-        _same_specificity_note(rows),
-        rank="asked",
-        lead="difference_adjusted",
-        whole=True,
-    )
-    yield TableView(
-        "same_specificity",
-        f"Thresholds with at least the specificity of {name}, and equally many rows flagged",
-        thresholds,
-        rows,
-        FEW,
-        rank="asked",
-        name="operating_points",
-        whole=True,
-        places=(),
-    )
-
-
-def _same_specificity_note(rows: Sequence[Row]) -> str:
-    """Return for what intervals and p are adjusted, or why there are none."""
-    reasons = {str(row["method"]) for row in rows if str(row["method"]).startswith("none: ")}
-    notes = [reason.removeprefix("none: ") for reason in sorted(reasons)]
-    sensitivities = {str(row["reference"]): row["reference_sensitivity"] for row in rows}
-    for name, sensitivity in sensitivities.items():
-        value = format_number(float(str(sensitivity)))
-        notes.insert(0, f"sensitivity of {quote_if_ambiguous(name)}: {value}")
-    if len(rows) > len(reasons) and any(row["p"] is not None for row in rows):
-        notes.append("intervals and p: adjusted for all models with scores")
-    return "; ".join(notes)
 
 
 def _difference_table(result: Document, rows: Sequence[Row]) -> TableView:
@@ -394,29 +330,11 @@ RATE_MEANINGS = {
     "precision": "share of predicted positives that are positive",
     "npv": "share of predicted negatives that are negative",
 }
-SAME_SPECIFICITY_MEANINGS = {
-    "same_specificity.reference": "the reference, which has labels only",
-    "same_specificity.specificity": "specificity of the reference",
-    "same_specificity.sensitivity": "sensitivity of the model at that specificity, on its "
-    "interpolated ROC curve",
-    "reference_sensitivity": "sensitivity of the reference",
-    "same_specificity.difference": "sensitivity of the model minus that of the reference, at the "
-    "specificity of the reference",
-    "same_specificity.p_adjusted": "p adjusted for all models with scores, by the joint maximum",
-    "same_specificity.method": "method of the interval and p, or why there is none",
-    "same_specificity.threshold": "the lowest threshold with at least that specificity",
-    "threshold_sensitivity": "sensitivity at the threshold",
-    "threshold_specificity": "specificity at the threshold",
-    "same_specificity.flagged": "rows that the reference flags",
-    "flagged_sensitivity": "sensitivity of the model where it flags as many rows as the reference",
-    "flagged_difference": "that sensitivity minus the one of the reference; not tested",
-}
 MEANINGS: Mapping[str, str] = {
     "reference": "the model compared with",
     **BEST_MEANINGS,
     "optimism": "selection bias: the mean excess of the best value over its true value",
     "corrected": "value expected on new data: corrected for optimism by the bootstrap",
-    **SAME_SPECIFICITY_MEANINGS,
     "newly_right": "rows that only the model predicts correctly, not the reference",
     "newly_wrong": "rows that only the reference predicts correctly, not the model",
     "together.models": "number of models with a threshold or labels",
