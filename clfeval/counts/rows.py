@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
 from itertools import product
@@ -20,7 +20,7 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row
-from clfeval.records import dataclass, replace
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import (
     Frame,
     as_text,
@@ -69,7 +69,8 @@ class ScoredRows:
     """Every row of a table of k scored models.
 
     models: indices among all models; scores: one (n,) of each; truth (n,); weights (n,) in units,
-    or None; slices: row indices of each; owners (n,): clusters, None for independent rows.
+    or None; slices: row indices of each; owners (n,): clusters, None for independent rows. labels:
+    whether requested models without scores predict each row positive, (n,) each.
     """
 
     models: tuple[int, ...]
@@ -79,6 +80,7 @@ class ScoredRows:
     slices: Mapping[str, Ints]
     owners: Ints | None
     unit: float = 1
+    labels: Mapping[str, Bools] = field(default_factory=dict)
 
     def map_models(self, one: Callable[[int], T]) -> Iterator[T]:
         """Yield the result of a function for each model, in order; in parallel for many rows."""
@@ -185,14 +187,18 @@ class StoredScores(ScoredRows):
         return found, np.searchsorted(whole.scores, found.scores)
 
 
-def read_scored_rows(predictions: PredictionCounts) -> ScoredRows:
-    """Read the evaluated rows with the scores of all models, sorted by content: one pass."""
+def read_scored_rows(predictions: PredictionCounts, labels: Collection[str] = ()) -> ScoredRows:
+    """Read the evaluated rows with the scores of all models, sorted by content: one pass.
+
+    labels: models without scores whose predictions are read too.
+    """
     if predictions.stored is not None or predictions.bits is not None:
         return StoredScores.from_counted(predictions)
     evaluated = predictions.kept
     columns = evaluated.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
-    tables = _scored_tables(predictions, scored)
+    labelled = {i: model.name for i, model in enumerate(columns.models) if model.name in labels}
+    tables = _scored_tables(predictions, scored, [*labelled])
     scores = [concatenate_column(tables, f"s{i}") for i in scored]
     truth = concatenate_column(tables, "t").astype(bool)
     weights = concatenate_column(tables, "w").astype(np.int64) if columns.weight else None
@@ -211,17 +217,26 @@ def read_scored_rows(predictions: PredictionCounts) -> ScoredRows:
         {label: np.sort(rank[rows]) for label, rows in slices.items()},
         None if owners is None else owners[order],
         evaluated.settled.unit,
+        {
+            name: concatenate_column(tables, f"v{i}").astype(bool).take(order)
+            for i, name in labelled.items()
+        },
     )
 
 
-def _scored_tables(predictions: PredictionCounts, scored: Sequence[int]) -> list[nw.DataFrame[Any]]:
-    """Read the scores of models, truth, slices, weights and clusters of each file."""
+def _scored_tables(
+    predictions: PredictionCounts, scored: Sequence[int], labelled: Sequence[int]
+) -> list[nw.DataFrame[Any]]:
+    """Read the scores or labels of models, truth, slices, weights and clusters of each file."""
     columns = predictions.kept.settled.columns
     names = [*(f"s{i}" for i in scored), *(f"b{j}" for j in range(len(columns.by)))]
+    names += [f"v{i}" for i in labelled]
     names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster is not None else [])]
     return [
         collect(frame.select(*names, t=nw.col("t").cast(nw.Int8)))
-        for frame in predictions.kept.frames(scores=scored, by=True, cluster=True)
+        for frame in predictions.kept.frames(
+            votes=bool(labelled), scores=scored, by=True, cluster=True
+        )
     ]
 
 

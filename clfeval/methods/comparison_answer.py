@@ -258,7 +258,8 @@ def _several_models(
         (UNDECIDED, "not significantly different"),
     ):
         if names := kinds.get(kind):
-            who, verb = join_names(names, most=6), "is" if len(names) == 1 else "are"
+            limit = len(names) if kind == WORSE else 6  # no harm is left out
+            who, verb = join_names(names, most=limit), "is" if len(names) == 1 else "are"
             if len(names) == len(rows):
                 who, verb = "every other model", "is"
             said.append(f"{who} {verb} {words}")
@@ -312,14 +313,23 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 
 
 def _list_differences(rows: Sequence[Row], level: float) -> str:
-    """Return the phrase that lists models with higher or lower values of measures."""
+    """Return the phrases on models with higher or lower values of measures, two a sentence.
+
+    Those that are worse come first, and none of them is left out.
+    """
+    harms = [row for row in rows if row["verdict"] == WORSE]
+    gains = [row for row in rows if row["verdict"] != WORSE]
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} has "
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
-        for row in rows
+        for row in (*harms, *gains)
     ]
-    return join_words(parts, most=2)
+    limit = max(2, len(harms) + len(harms) % 2)
+    phrases = [join_words(parts[start : start + 2]) for start in range(0, len(parts[:limit]), 2)]
+    if limit < len(parts):
+        phrases[-1] = join_words(parts[limit - 2 :], most=2)
+    return ". ".join(phrases)
 
 
 def _format_difference(row: Row, level: float) -> str:

@@ -299,6 +299,7 @@ ANSWERS: Mapping[str, str] = {
     "right": "How many of 100 positive predictions are correct at a prevalence.",
     "runs": "Whether runs share rows, and so which interval their means have.",
     "same-predictions": "These models give the same predictions in every row.",
+    "same-specificity": "How models compare at the specificity of a reference with labels only.",
     "selected": "How many features are selected.",
     "significantly-worse": "Every other model is significantly worse than the best.",
     "since": "At which label of a history a measure changed significantly, and what changed there.",

@@ -326,6 +326,8 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "abstentions": "performance with abstention",
         "risk": "error rate over coverage; also a plot",
         "at_prevalence": _AT_PREVALENCE,
+        "same_specificity": "sensitivity of models at the specificity of a reference with labels",
+        "operating_points": "the same: thresholds, and as many rows flagged as by the reference",
         "mcnemar": "rows that only the model, or only the reference, predicts correctly",
         "best": "models tied with the best by each measure, with rank intervals",
         "winner": "value of the best of three or more models, corrected for selection",

@@ -54,6 +54,8 @@ from clfeval.methods.report.answer import (
 )
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
+from clfeval.methods.report.matched_answer import put_same_specificity_first
+from clfeval.methods.report.matched_operating_point import TABLE
 from clfeval.methods.report.model_estimates import (
     best_by_net_benefit,
     identical_columns,
@@ -158,14 +160,17 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     leader, *further = _leader_answers(
         sample, question, measured, compared, models, tables, options
     )
+    reference_answers = comparison_answers(
+        comparison_rows,
+        compared.lead,
+        options,
+        _measure_table_names,
+        compared.instead,
+        _make_operating_point(sample),
+    )
     answer = (
-        *comparison_answers(
-            comparison_rows,
-            compared.lead,
-            options,
-            _measure_table_names,
-            compared.instead,
-            _make_operating_point(sample),
+        *put_same_specificity_first(
+            [*reference_answers], tables.get(TABLE, ()), options.reference, options.level
         ),
         *_threshold_answers(tables, leader, options),
         *slices.sentences[:1],

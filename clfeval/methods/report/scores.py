@@ -38,6 +38,10 @@ from clfeval.methods.report.comparisons import (
     slice_score_estimates,
 )
 from clfeval.methods.report.complement_scores import ComplementScores, ComplementsOfModels
+from clfeval.methods.report.matched_operating_point import (
+    label_reference_pairs,
+    same_specificity_table,
+)
 from clfeval.methods.report.model_estimates import (
     bootstrap_estimates,
     group_estimates,
@@ -130,7 +134,8 @@ def compute_score_results(
     sample: Sample, predictions: PredictionCounts, question: ScoreQuestion, options: ReportOptions
 ) -> ScoreResults:
     """Return the results from scores, computed one model at a time."""
-    scored_rows = read_scored_rows(predictions)
+    pairs = label_reference_pairs(predictions, options)
+    scored_rows = read_scored_rows(predictions, {reference for _, reference in pairs})
     models = [predictions.models[i].name for i in scored_rows.models]
     by_group = isinstance(scored_rows, StoredScores)  # influence of groups of rows, not of each
     if by_group:
@@ -176,7 +181,10 @@ def compute_score_results(
         collected.lost,
         identical_columns(dict(zip(models, scored_rows.scores, strict=True))),
         collected.complements,
-        _tables_with_slices(collected, untested),
+        {
+            **same_specificity_table(predictions, sample.slices[None], scored_rows, options),
+            **_tables_with_slices(collected, untested),
+        },
         collected.baselines,
         estimates_inside,
         untested,

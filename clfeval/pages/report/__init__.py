@@ -9,6 +9,11 @@ from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
+from clfeval.pages.report.operating_point_tables import (
+    SAME_SPECIFICITY,
+    SAME_SPECIFICITY_HEADINGS,
+    SAME_SPECIFICITY_MEANINGS,
+)
 from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.report.threshold_tables import RULES
@@ -209,6 +214,7 @@ TABLES = (
             *cols("estimate", "corrected"),
         ),
     ),
+    SAME_SPECIFICITY,
     Table(
         "mcnemar",
         (
@@ -397,6 +403,7 @@ GLOSSARY: Mapping[str, str] = {
     "macro F1": "unweighted mean F1 of the classes",
     "top-2 accuracy": "share of rows whose true class is among the two most probable",
     "class predicted as another": "true class, predicted class, and rows of the true class",
+    **SAME_SPECIFICITY_MEANINGS,
     **MEANINGS,
 }
 HEADINGS: Mapping[str, str] = {
@@ -418,6 +425,7 @@ HEADINGS: Mapping[str, str] = {
     "gain over treat-all and treat-none": "gain",
     "standard error": "se",
     "NPV": "npv",
+    **SAME_SPECIFICITY_HEADINGS,
     "share of true class": "share",
     "TP": "tp",
     "FP": "fp",
@@ -567,7 +575,16 @@ PAGE = Page(
     page_tables,
     page_charts,
     beyond=other_commands_hint,
-    parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
+    parts=(
+        "probabilities",
+        "errors",
+        "classes",
+        "confusions",
+        "matrix",
+        "gaps",
+        "spread",
+        "operating_points",
+    ),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     pictures=("forest", "differences", "pairs", "scores", "confusion", "slices"),
     glossary=GLOSSARY,

@@ -14,6 +14,7 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
+from clfeval.pages.report.operating_point_tables import SHORT, same_specificity_tables
 from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
 from clfeval.pages.table_parts import (
     BEST_MEANINGS,
@@ -37,13 +38,6 @@ SLICE_HEADS = {
     "sensitivity": "sens. ↑",
     "specificity": "spec. ↑",
 }
-SHORT: Mapping[str, Source] = {
-    "difference": "difference_adjusted",
-    "p, adjusted": "p_adjusted",
-    "verdict": "verdict",
-}
-
-
 MCNEMAR = TableView(
     "mcnemar",
     "McNemar tests: rows that one of two models predicts correctly",
@@ -64,6 +58,7 @@ CHANGES = TableView(
 def comparison_tables(result: Document) -> Iterator[TableView]:
     """Yield the differences requested by an option, the leading measures first."""
     yield from run_tables(result)
+    yield from same_specificity_tables(result)
     if rows := comparison_rows(result, "reference"):
         yield _difference_table(result, rows)
     baselines = _baseline_table(result.tables.get("baselines", ()))

@@ -390,16 +390,18 @@ def test_a_difference_at_the_threshold_comes_first() -> None:
     check_text(one.text for one in said[:2])
 
 
-def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> None:
+def test_of_a_rule_that_flags_more_rows_a_model_is_described_with_as_many() -> None:
     truth = [int(i < 40) for i in range(400)]
     rule = [int(i < 20 or i >= 340) for i in range(400)]  # 80 of 400 rows: 20 %
     scores = [0.6 if i < 10 else 0.1 + (400 - i) / 4000 for i in range(400)]  # 10 of 400: 2.5 %
     table = pl.DataFrame({"truth": truth, "rule": rule, "new": scores})
     found = clfeval.report(table, positive="1", model=["rule", "new"], reference="rule")
-    (text,) = [one.text for one in found.answer if one.code == "compared-by-labels"]
-    assert {20, 2.5} <= {*numbers_in(text)}
-    assert "best_threshold='detection_prevalence<=0.2'" in text
-    check_text(text)
+    (row,) = found.tables["same_specificity"]
+    assert (row["flagged"], row["specificity"]) == (80, pytest.approx(1 - 60 / 360))
+    first = found.answer[0]
+    assert (first.code, first.value) == ("same-specificity", row["difference"].value)
+    assert 80 in numbers_in(first.text)
+    check_text(first.text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""The tables of models at the specificity of a reference that has labels only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.document import Document, Row
+from clfeval.formatting import describe_reference, format_number, quote_if_ambiguous
+from clfeval.pages.schema import VERDICTS, Column, Source, Table, TableView, cols
+from clfeval.pages.table_parts import MODEL
+
+MAX_MODELS = 15  # shown
+SHORT: Mapping[str, Source] = {
+    "difference": "difference_adjusted",
+    "p, adjusted": "p_adjusted",
+    "verdict": "verdict",
+}
+SAME_SPECIFICITY = Table(
+    "same_specificity",
+    (
+        MODEL,
+        *cols("text", "reference"),
+        *cols("part", "specificity"),
+        *cols("part?", "sensitivity"),
+        Column("reference_sensitivity", "part", "sensitivity of reference"),
+        *cols("estimate", "difference"),
+        Column("p", "p?"),
+        Column("p_adjusted", "p?", "p, adjusted"),
+        Column("difference_adjusted", "estimate", "simultaneous difference"),
+        Column("verdict", "text?", among=(None, *VERDICTS)),
+        *cols("text", "method"),
+        *cols("cut?", "threshold"),
+        Column("threshold_sensitivity", "part", "sensitivity at threshold"),
+        Column("threshold_specificity", "part", "specificity at threshold"),
+        Column("flagged", "weight", "rows flagged"),
+        Column("flagged_sensitivity", "part", "sensitivity, equally many flagged"),
+        Column("flagged_difference", "number", "difference, equally many flagged"),
+    ),
+    "reference?",
+)
+SAME_SPECIFICITY_HEADINGS: Mapping[str, str] = {
+    "sensitivity of reference": "reference_sensitivity",
+    "sensitivity at threshold": "threshold_sensitivity",
+    "specificity at threshold": "threshold_specificity",
+    "rows flagged": "flagged",
+    "sensitivity, equally many flagged": "flagged_sensitivity",
+    "difference, equally many flagged": "flagged_difference",
+}
+SAME_SPECIFICITY_MEANINGS: Mapping[str, str] = {
+    "same_specificity.reference": "the reference, which has labels only",
+    "same_specificity.specificity": "specificity of the reference",
+    "same_specificity.sensitivity": "sensitivity of the model at that specificity, on its "
+    "interpolated ROC curve",
+    "reference_sensitivity": "sensitivity of the reference",
+    "same_specificity.difference": "sensitivity of the model minus that of the reference, at the "
+    "specificity of the reference",
+    "same_specificity.p_adjusted": "p adjusted for all models with scores, by the joint maximum",
+    "same_specificity.method": "method of the interval and p, or why there is none",
+    "same_specificity.threshold": "the lowest threshold with at least that specificity",
+    "threshold_sensitivity": "sensitivity at the threshold",
+    "threshold_specificity": "specificity at the threshold",
+    "same_specificity.flagged": "rows that the reference flags",
+    "flagged_sensitivity": "sensitivity of the model where it flags as many rows as the reference",
+    "flagged_difference": "that sensitivity minus the one of the reference; not tested",
+}
+
+
+def same_specificity_tables(result: Document) -> Iterator[TableView]:
+    """Yield the tables of models at the specificity of a reference that has labels only."""
+    rows = result.tables.get("same_specificity", ())
+    if not rows:
+        return
+    references = {str(row["reference"]) for row in rows}
+    minus: dict[str, Source] = {"minus": "reference"} if len(references) > 1 else {}
+    columns: dict[str, Source] = {"model": "model", **minus, "sens. ↑": "sensitivity"}
+    thresholds: dict[str, Source] = {
+        "model": "model",
+        "threshold": "threshold",
+        "sens. ↑": "threshold_sensitivity",
+        "spec. ↑": "threshold_specificity",
+        "rows\nflagged": "flagged",
+        "sens. of so\nmany flagged ↑": "flagged_sensitivity",
+        "difference": "flagged_difference",
+    }
+    name = describe_reference(str(rows[0]["reference"]), str(result.parameters["reference"]))
+    title = f"Sensitivity at the specificity of {name}"
+    if len(references) == 1:
+        title += f" ({format_number(float(str(rows[0]['specificity'])))})"
+    yield TableView(
+        "same_specificity",
+        title,
+        {**columns, **SHORT},
+        rows,
+        MAX_MODELS,
+        _same_specificity_note(rows),
+        rank="asked",
+        lead="difference_adjusted",
+        whole=True,
+    )
+    yield TableView(
+        "same_specificity",
+        f"Thresholds with at least the specificity of {name}, and equally many rows flagged",
+        thresholds,
+        rows,
+        MAX_MODELS,
+        rank="asked",
+        name="operating_points",
+        whole=True,
+        places=(),
+    )
+
+
+def _same_specificity_note(rows: Sequence[Row]) -> str:
+    """Return for what intervals and p are adjusted, or why there are none."""
+    reasons = {str(row["method"]) for row in rows if str(row["method"]).startswith("none: ")}
+    notes = [reason.removeprefix("none: ") for reason in sorted(reasons)]
+    sensitivities = {str(row["reference"]): row["reference_sensitivity"] for row in rows}
+    for name, sensitivity in sensitivities.items():
+        value = format_number(float(str(sensitivity)))
+        notes.insert(0, f"sensitivity of {quote_if_ambiguous(name)}: {value}")
+    if len(rows) > len(reasons) and any(row["p"] is not None for row in rows):
+        notes.append("intervals and p: adjusted for all models with scores")
+    return "; ".join(notes)
