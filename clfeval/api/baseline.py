@@ -16,10 +16,9 @@ from clfeval.api.questions import Offer, OnOpen, PublicFunction
 from clfeval.compare.baseline import read as reading
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
-from clfeval.compare.families import CALIBRATION
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history import file as history
-from clfeval.document import Cell, Document, ResultNote, Row, as_estimate
+from clfeval.document import Cell, Document, Estimate, ResultNote, Row, as_estimate
 from clfeval.errors import (
     DataError,
     OfferedReading,
@@ -32,6 +31,7 @@ from clfeval.errors import (
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.methods.command_lookup import command_of
+from clfeval.methods.measurement.requested_measures import OF_TWO_CLASSES
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
 from clfeval.placeholders import END, OPTION
@@ -229,8 +229,7 @@ def table_baseline(
     if obstacle is None and joined is None:
         obstacle = "they share no id or no model"
     elif joined is not None:
-        share = joined.rows / math.sqrt(current.rows * earlier.rows)
-        shared = _changes(joined, current.document, earlier.document, share)
+        shared = _changes(joined, current, earlier, paired=False)
         obstacle = f"of {current.rows:,} ids here and {earlier.rows:,} there {joined.rows:,} "
         obstacle += "are shared"
         pairing = f" ({obstacle}; not paired)"
@@ -299,7 +298,7 @@ def _paired_baseline(
         reading.EarlierResult(earlier.document, name, notes),
         ignored_settings,
         how=f" on {rows:,} shared rows",
-        shared=_changes(joined, current.document, earlier.document),
+        shared=_changes(joined, current, earlier, paired=True),
         changes=_newly_wrong(joined),
     )
 
@@ -350,8 +349,8 @@ def _joined_report(
     joined_options = _joined_options(opened, options, gates, joined_names)
     joined_options["measure"] += [
         name
-        for name in (*CALIBRATION, "mean_score")
-        if any(as_estimate(row.get(name)).value is not None for row in rows_now.values())
+        for name in _estimated_measures([rows_now[model] for model in common_models])
+        if name not in joined_options["measure"]
     ]
     old_names = joined_names[1]
     joined_options["reference"] = f"{OLD}{NAMESAKES}"
@@ -372,6 +371,26 @@ def _joined_report(
             error.settled = True
         raise
     return JoinedReport(document, {new: model for model, new in joined_names[0].items()})
+
+
+def _estimated_measures(model_rows: Sequence[Row]) -> list[str]:
+    """Return the measures of report that have a value in any row of a model."""
+    return [
+        name
+        for name in dict.fromkeys(name for row in model_rows for name in row)
+        if _is_measure_of_report(name) and any(_has_estimate(row.get(name)) for row in model_rows)
+    ]
+
+
+def _is_measure_of_report(name: str) -> bool:
+    """Return whether report computes a measure, with its parameters, for two classes."""
+    measure = find_measure(name.partition(":")[0])
+    return measure is not None and measure.id in OF_TWO_CLASSES.ids
+
+
+def _has_estimate(cell: Cell) -> bool:
+    """Return whether a cell is an estimate with a value."""
+    return isinstance(cell, Estimate) and cell.value is not None
 
 
 def _newly_wrong(joined: JoinedReport) -> list[Row]:
@@ -414,9 +433,7 @@ def _joined_options(
     return joined_options | {
         "ignore": [*dict.fromkeys(ignored)],
         "threshold": _joined_thresholds(options.get("threshold"), joined_names),
-        "measure": [
-            measure for measure in measures if find_measure(measure.partition(":")[0]) is not None
-        ],
+        "measure": [measure for measure in measures if _is_measure_of_report(measure)],
         "join": columns.id,
         "id": None,
         "missing": "drop",
@@ -456,17 +473,19 @@ def _joined_thresholds(
 
 
 def _changes(
-    joined: JoinedReport, result: Document, before: Document, share: float | None = None
+    joined: JoinedReport, current: ReadResult, earlier: ReadResult, *, paired: bool
 ) -> dict[SharedKey, Change]:
-    """Return the changes on common rows, by model, measure (as in results) and slice.
+    """Return the changes by model, measure (as in results) and slice.
 
-    share: that of common rows; then changes are of all rows, with errors correlated accordingly.
+    paired: on the common rows; otherwise on all rows, with errors correlated by the share of common
+    rows. The prevalence always is that of all rows: common rows have the same truth.
     """
     comparisons = joined.document.tables.get("comparisons", ())
     labels = dict.fromkeys(cast("str | None", row["slice"]) for row in comparisons)
-    rows_now = {label: reading.rows_by_label(result, label) for label in labels}
-    rows_before = {label: reading.rows_by_label(before, label) for label in labels}
-    level = result.parameters.get("level") or LEVEL
+    rows_now = {label: reading.rows_by_label(current.document, label) for label in labels}
+    rows_before = {label: reading.rows_by_label(earlier.document, label) for label in labels}
+    level = current.document.parameters.get("level") or LEVEL
+    share = joined.rows / math.sqrt(current.rows * earlier.rows)
     changes = dict[SharedKey, Change]()
     for row in comparisons:
         model, label = joined.names.get(str(row["model"]), ""), cast("str | None", row["slice"])
@@ -476,7 +495,7 @@ def _changes(
         if metric is None or not values_before or row["against"] != "reference":
             continue
         change = _change_of_row(row)
-        if share is not None:
+        if not paired or metric == "prevalence":
             name_before = _name_in(values_before, metric)
             value_before = None if name_before is None else values_before[name_before]
             correlation = shared_correlation(change, share)

@@ -221,6 +221,61 @@ def test_an_interval_of_a_change_allows_for_the_rows_of_both() -> None:
     assert widths[0] ** 2 / widths[1] ** 2 == pytest.approx(1 / 2, rel=0.06)
 
 
+SCORES = np.random.default_rng(7).random(160).round(3)
+
+
+def overlapping(first: int, rows: int = 100) -> None:
+    """Write then.csv of rows 0 to 99, and now.csv of rows from `first` on with other scores."""
+    for name, ids, shift in (
+        ("then.csv", range(100), 0.0),
+        ("now.csv", range(first, first + rows), 0.1),
+    ):
+        lines = [f"{i},{int(i % 5 < 2)},{SCORES[i] * (1 - shift):.4f}" for i in ids]
+        Path(name).write_text("\n".join(["id,truth,m", *lines, ""]), encoding="utf-8")
+
+
+@pytest.mark.parametrize("first", [0, 10, 50], ids=["all shared", "paired", "half shared"])
+def test_a_change_has_one_interval_whether_or_not_a_gate_names_its_measure(first: int) -> None:
+    overlapping(first)
+    limits = ("kappa", "brier_skill", "mcc")
+    named = held(*(word for name in limits for word in ("--max-drop", f"{name}=1")))
+    assert [gate["passed"] for gate in named["gates"]] == [True] * 3
+    assert changes(held()) == changes(named)
+
+
+@pytest.mark.parametrize("first", [10, 50], ids=["paired", "half shared"])
+def test_the_changes_of_prevalence_and_mean_score_of_all_rows_allow_for_shared_rows(
+    first: int,
+) -> None:
+    """Of n rows each k are shared: Var(new - old) = (1 - k / n) 2 Var / n, if those are alike."""
+    overlapping(first)
+    shared = held()
+    now = Path("now.csv").read_text(encoding="utf-8").replace("\n", "\nx")
+    Path("now.csv").write_text(now.removesuffix("x"), encoding="utf-8")
+    independent = held()
+    ratios = []
+    for found in (shared, independent):
+        (answer,) = [one for one in found["answer"] if one["code"] == "baseline-rows"]
+        row = change(found, "m", "prevalence")
+        assert answer["value"] == row["difference"]["value"]
+        assert (answer["low"], answer["high"]) == (
+            row["difference"]["low"],
+            row["difference"]["high"],
+        )
+        ratios.append(answer["high"] - answer["low"])
+    assert (ratios[0] / ratios[1]) ** 2 == pytest.approx(first / 100, rel=0.02)
+
+
+def test_rows_of_the_baseline_alone_count_in_its_mean_score() -> None:
+    """All rows now are shared, and ten rows of then, all with a score of 1, are not."""
+    for name, ids in (("then.csv", range(100)), ("now.csv", range(90))):
+        lines = [f"{i},{i % 2},{SCORES[i] if i < 90 else 1.0}" for i in ids]
+        Path(name).write_text("\n".join(["id,truth,m", *lines, ""]), encoding="utf-8")
+    then, now = (SCORES[:90].sum() + 10) / 100, SCORES[:90].mean()
+    said = {*numbers_in(sentence(held(), "baseline-rows"))}
+    assert {round(float(then), 3), round(float(now), 3)} <= said
+
+
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
@@ -363,6 +418,19 @@ def test_every_command_takes_a_table(command: str) -> None:
     assert done.code == 0, done.err
     paired = {name for (_, name), row in changes(found).items() if row["paired"]}
     assert ("recall" in paired) == (command == "mars")
+
+
+def test_a_gate_may_limit_the_change_of_a_measure_of_mars_alone() -> None:
+    """Of m's 40 and 30 of 50 positives, 0 of n's: the share only m detects is 1 in both."""
+    table("then.csv", {"m": answers(*range(10)), "n": [0] * 100})
+    table("now.csv", {"m": answers(*range(20)), "n": [0] * 100})
+    words = ("--baseline", "then.csv", "--max-drop", "m:shine_through=0.1", "-f", "json")
+    done = clfeval("mars", "now.csv", *READ, *words)
+    assert done.code == 0, done.err
+    found = document(done)
+    assert found["gates"][0]["value"] == 0
+    assert change(found, "m", "recall")["paired"]
+    assert not change(found, "m", "shine_through")["paired"]
 
 
 def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:

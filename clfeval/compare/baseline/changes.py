@@ -15,6 +15,7 @@ from clfeval.compare.change import (
     Change,
     change_of_independent,
     comparison_row,
+    shared_correlation,
 )
 from clfeval.compare.families import adjusted_fdr
 from clfeval.document import (
@@ -313,16 +314,26 @@ class Baseline:
         self, result: Document, leader: str, old: Row, new: Row
     ) -> dict[str, Change]:
         """Return the changes of the prevalence, and of the mean score of the leading model."""
-        mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
-        if mean.paired and mean.rows != result.summary.get("rows"):  # for the means of all rows
-            mean = change_of_independent(
-                old.get("mean_score"), new.get("mean_score"), level=self.level
-            )
-        prevalences = (_prevalence(self.before, old), _prevalence(result, new))
-        return {
-            "prevalence": change_of_independent(*prevalences, level=self.level),
-            f"mean score of {quote_if_ambiguous(leader)}": mean,
-        }
+        prevalence = self.shared.get((leader, "prevalence", None))
+        if prevalence is None:
+            prevalences = (_prevalence(self.before, old), _prevalence(result, new))
+            prevalence = change_of_independent(*prevalences, level=self.level)
+        mean = self._mean_score_change(result, leader, old, new)
+        return {"prevalence": prevalence, f"mean score of {quote_if_ambiguous(leader)}": mean}
+
+    def _mean_score_change(self, result: Document, leader: str, old: Row, new: Row) -> Change:
+        """Return the change of the mean score of all rows, also where changes are paired."""
+        change = self._change((leader, "mean_score", None), old, new.get("mean_score"))
+        if not change.paired or change.rows is None:
+            return change
+        sizes = [float(document.summary["rows"]) for document in (self.before, result)]
+        if sizes == [change.rows, change.rows]:
+            return change
+        share = min(1.0, change.rows / math.sqrt(math.prod(sizes)))
+        correlation = shared_correlation(change, share)
+        return change_of_independent(
+            old.get("mean_score"), new.get("mean_score"), level=self.level, rho=correlation
+        )
 
     def _rows(self, before: read.Labelled, now: read.Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, old and new, the worst change first."""
