@@ -17,6 +17,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Document, ResultNote, Row, shorten_answer
 from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import class_sizes
@@ -42,8 +43,8 @@ from clfeval.methods.report import comparisons, slice_tests
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
+    judged_models,
     report_answer,
-    slice_tested_models,
 )
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
@@ -60,6 +61,7 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
+from clfeval.methods.report.slice_answer import Judged
 from clfeval.records import dataclass, replace
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -100,7 +102,14 @@ def multiclass_result(
     compared = _compare(predictions, all_rows, question, measured, settings, options)
     model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
     models = [row for row in model_table if row["slice"] is None]
-    slices = _test_slices(sample, labels, question, measured, models, settings, options)
+    judged = judged_models(
+        models,
+        question.lead,
+        compared.best_sets.get(question.lead),
+        options.reference,
+        sample.roles.model,
+    )
+    slices = _test_slices(sample, labels, question, measured, judged, settings, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
@@ -121,6 +130,7 @@ def multiclass_result(
         compared.best_sets.get(question.lead),
         options.confidence,
         explain_untested(options, same_rows=True),
+        reference=options.reference,
     )
     leader, *further = report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
@@ -363,12 +373,20 @@ class ClassComplements:
         return self.measure([model], labels, excluded)
 
 
+def _with_recall(measures: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
+    """Return measures with sensitivity, of which the recall of each class is measured."""
+    if any(measure.name == "sensitivity" for measure in measures):
+        return [*measures]
+    recall = RequestedMeasure("sensitivity", CATALOG["sensitivity"], {}, "default")
+    return [*measures, recall]
+
+
 def _test_slices(
     sample: Sample,
     labels: Mapping[str | None, ClassPatterns],
     question: ReportQuestion,
     measured: ClassMeasures,
-    models: Sequence[Row],
+    judged: Judged,
     settings: comparisons.ComparisonSettings,
     options: ReportOptions,
 ) -> slice_tests.SlicesTested:
@@ -384,18 +402,23 @@ def _test_slices(
     if not sizes:
         return slice_tests.SlicesTested()
     measures = slice_tests.slice_test_measures(question.requested, several=True)
+    recalls = slice_tests.class_recalls(sizes)
     complements = ClassComplements(
         labels,
         measured.scores,
-        measures,
+        _with_recall(measures),
         slice_tests.use_default_intervals(options.interval_settings),
         spans=any(size.spans for size, _ in sizes.values()),
     )
     tests = slice_tests.SliceEstimates(
-        slice_tests.slice_values(measured.rows), measures, sizes, options.confidence, sample.facets
+        slice_tests.slice_values(measured.rows),
+        [*measures, *recalls],
+        sizes,
+        options.confidence,
+        sample.facets,
     )
     tested = tests.tested(
-        slice_tested_models(models, question.lead, options.reference, sample.roles.model),
+        judged,
         complements.measure(all_rows.models, sizes, ()),
         complements.retest,
         {},

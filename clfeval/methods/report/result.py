@@ -47,10 +47,10 @@ from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
     bound_notes,
+    judged_models,
     report_answer,
     sample_notes,
     score_notes,
-    slice_tested_models,
 )
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
@@ -64,6 +64,7 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
+from clfeval.methods.report.slice_answer import Judged
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
@@ -140,7 +141,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     measured = _measure(sample, question, options)
     compared = _compare(sample, question, measured, options)
     models = _first_screen(sample, measured.of_all_rows, compared)
-    slices = _test_slices(sample, question, measured, models, options)
+    judged = judged_models(
+        models, question.lead, compared.best_set, options.reference, sample.roles.model
+    )
+    slices = _test_slices(sample, question, measured, judged, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables = _own_tables(sample, question, measured, options)
     tables.update(slices.tables)
@@ -377,7 +381,7 @@ def _test_slices(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    models: Sequence[Row],
+    judged: Judged,
     options: ReportOptions,
 ) -> SlicesTested:
     """Return the tests of each slice against the other rows, and of models inside slices."""
@@ -401,7 +405,7 @@ def _test_slices(
         sample.facets,
     )
     tested = tests.tested(
-        slice_tested_models(models, question.lead, options.reference, sample.roles.model),
+        judged,
         rest,
         partial(
             _retest_complements, sample, measures, options.interval_settings, measured.scores.retest
@@ -497,7 +501,13 @@ def _leader_answers(
     if compared.best_set is None:
         bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
     ranking = ModelRanking(
-        models, question.lead, compared.best_set, options.confidence, untested, bounds
+        models,
+        question.lead,
+        compared.best_set,
+        options.confidence,
+        untested,
+        bounds,
+        options.reference,
     )
     leader, *further = report_answer(
         ranking,
