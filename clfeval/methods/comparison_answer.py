@@ -118,6 +118,7 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
 
 
 UNLIKE = 1.25  # ratio of rows flagged
+MOST_NAMED = 3  # differences with their values, the harms first
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +251,15 @@ def _several_models(
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
     within, said = "" if margin is None else format_exact(margin), list[str]()
     for kind, words in (
-        (BETTER, "significantly better"),
         (WORSE, "significantly worse"),
+        (BETTER, "significantly better"),
         (EQUIVALENT, f"equivalent within {within}"),
         (NOT_WORSE, f"not worse by {within}"),
         (UNDECIDED, "not significantly different"),
     ):
         if names := kinds.get(kind):
-            who, verb = join_names(names, most=6), "is" if len(names) == 1 else "are"
+            most = len(names) if kind == WORSE else 6
+            who, verb = join_names(names, most=most), "is" if len(names) == 1 else "are"
             if len(names) == len(rows):
                 who, verb = "every other model", "is"
             said.append(f"{who} {verb} {words}")
@@ -284,6 +286,7 @@ def _operating_point(
     changed.sort(key=lambda row: float(str(row["p_adjusted"])))
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
+    changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
     if len(models) == 1:
         parts = [_detection_difference(row, to, level, at) for row in changed]
         text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
@@ -316,9 +319,12 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         f"{quote_if_ambiguous(str(row['model']))} has "
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
-        for row in rows
+        for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)
     ]
-    return join_words(parts, most=2)
+    if len(parts) <= MOST_NAMED:
+        return join_words(parts)
+    further = format_count(len(parts) - MOST_NAMED, "further difference")
+    return f"{join_words([*parts[:MOST_NAMED], further])}, listed below"
 
 
 def _format_difference(row: Row, level: float) -> str:

@@ -10,6 +10,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
+    candidates_first,
     describe_ties,
     format_bound,
     format_count,
@@ -24,7 +25,7 @@ from clfeval.formatting import (
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
-from clfeval.methods.report.slice_answer import Judged, candidates_first
+from clfeval.methods.report.slice_answer import Judged
 from clfeval.records import dataclass, field
 
 def judged_models(

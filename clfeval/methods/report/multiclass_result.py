@@ -61,7 +61,7 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
-from clfeval.methods.report.slice_answer import Judged
+from clfeval.methods.report.slice_answer import Judged, insert_slices
 from clfeval.records import dataclass, replace
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -137,8 +137,10 @@ def multiclass_result(
     )
     answer = (
         *_order_answers(predictions),
-        *comparison_answers(comparison_rows, question.lead, options, measure_names),
-        *slices.sentences[:1],
+        *insert_slices(
+            comparison_answers(comparison_rows, question.lead, options, measure_names),
+            slices.sentences[:1],
+        ),
         leader,
         *slices.sentences[1:],
         *further,

@@ -53,7 +53,8 @@ from clfeval.methods.report.answer import (
     score_notes,
 )
 from clfeval.methods.report.baselines import two_class_baselines
-from clfeval.methods.report.heterogeneity import heterogeneity_rows
+from clfeval.methods.report.complement_scores import measure_complements
+from clfeval.methods.report.heterogeneity import heterogeneity_answer, heterogeneity_rows
 from clfeval.methods.report.model_estimates import (
     best_by_net_benefit,
     identical_columns,
@@ -64,14 +65,14 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
-from clfeval.methods.report.slice_answer import Judged
+from clfeval.methods.report.slice_answer import Judged, insert_slices
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
-    Retest,
     SliceEstimates,
     SlicesTested,
     label_complement_estimates,
+    positives_by_slice,
     slice_complements,
     slice_sizes,
     slice_test_measures,
@@ -161,20 +162,20 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     leader, *further = _leader_answers(
         sample, question, measured, compared, models, tables, options
     )
+    comparison_sentences = comparison_answers(
+        comparison_rows,
+        compared.lead,
+        options,
+        _measure_table_names,
+        compared.instead,
+        _make_operating_point(sample),
+    )
     answer = (
-        *comparison_answers(
-            comparison_rows,
-            compared.lead,
-            options,
-            _measure_table_names,
-            compared.instead,
-            _make_operating_point(sample),
-        ),
+        *insert_slices(comparison_sentences, slices.sentences[:1]),
         *_threshold_answers(tables, leader, options),
-        *slices.sentences[:1],
         leader,
         *slices.sentences[1:],
-        *_restrict_answers(further, options),
+        *_restrict_answers(further, options, shortened=len(slices.sentences) > 1),
     )
 
     def models_of_slices() -> list[Row]:
@@ -408,9 +409,9 @@ def _test_slices(
         judged,
         rest,
         partial(
-            _retest_complements, sample, measures, options.interval_settings, measured.scores.retest
+            measure_complements, sample, measures, options.interval_settings, measured.scores.retest
         ),
-        _positives_by_slice(sample),
+        positives_by_slice(sample),
     )
     label_estimates_inside = comparisons.slice_label_estimates(
         sample.patterns,
@@ -423,35 +424,13 @@ def _test_slices(
     settings = comparisons.ComparisonSettings.from_options(options, _measure_table_names)
     reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
     tables = {name: rows for name, rows in tested.tables.items() if name == "slices" or not hidden}
+    sentences = [*tested.sentences]
     # no cluster is in two groups
     if not any(size.spans for size, _ in tests.sizes.values()):
         groups = heterogeneity_rows(measured.rows, sample.facets, options.confidence)
         tables |= {"heterogeneity": groups} if groups else {}
-    return SlicesTested(tables, [*tested.comparisons, *reference_rows], tested.sentences)
-
-
-def _retest_complements(
-    sample: Sample,
-    measures: Sequence[RequestedMeasure],
-    settings: IntervalSettings,
-    retest_scores: Retest,
-    model: str,
-    labels: Sequence[str],
-    excluded: Sequence[str],
-) -> dict[Key, Complement]:
-    """Measure the rows outside each slice and outside the `excluded` slices."""
-    complements = slice_complements(sample, labels, excluded)
-    of_labels = label_complement_estimates(sample, complements, measures, settings)
-    return {**dict(of_labels), **retest_scores(model, labels, excluded)}
-
-
-def _positives_by_slice(sample: Sample) -> dict[str, Any]:
-    """Return the number of positives of each slice."""
-    return {
-        label: counts.display_units("positives").max().item()
-        for label, counts in sample.slices.items()
-        if label is not None
-    }
+        sentences += heterogeneity_answer(groups, judged.models, options.level)
+    return SlicesTested(tables, [*tested.comparisons, *reference_rows], sentences)
 
 
 def _prevalence_rows(
@@ -521,13 +500,19 @@ def _leader_answers(
     return [leader, *further]
 
 
-def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
-    """Return sentences that hold beside chosen thresholds and other prevalences."""
+def _restrict_answers(
+    answers: Sequence[Answer], options: ReportOptions, *, shortened: bool
+) -> list[Answer]:
+    """Return sentences that hold beside chosen thresholds and other prevalences.
+
+    shortened: without the corrected value, so that a sentence on slices has room.
+    """
     restricted = []
     for answer in answers:
         text = f"At the prevalence of these rows, {answer.text[:1].lower()}{answer.text[1:]}"
         is_of_curves = answer.code in ("helps", "helps-nowhere")
-        if answer.code == "corrected" and (options.uses_thresholds or options.populations):
+        has_others = options.uses_thresholds or options.populations or shortened
+        if answer.code == "corrected" and has_others:
             continue
         is_restricted = is_of_curves and options.populations
         restricted.append(replace(answer, text=text) if is_restricted else answer)

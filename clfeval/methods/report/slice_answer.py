@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, log
 
 from clfeval.compare.change import BETTER, CHANGED, WORSE
-from clfeval.compare.families import EVERY, BestSet
+from clfeval.compare.families import BestSet
 from clfeval.document import Answer, Row, as_estimate, cell_value
 from clfeval.formatting import (
-    NAMESAKES,
+    candidates_first,
     format_count,
     format_number,
     format_p_value,
@@ -53,20 +53,14 @@ class Judged:
         return cls(models[:MOST_MODELS], len(models) == len(ranked) <= MOST_MODELS)
 
 
-def candidates_first(models: Sequence[str], reference: str | None) -> list[str]:
-    """Return models with the best one that is compared with a reference first, the latter next."""
-    references = [model for model in models if is_reference(model, reference)]
-    candidates = [model for model in models if model not in references]
-    return [*candidates[:1], *references, *candidates[1:]]
+def insert_slices(comparisons: Iterable[Answer], slices: Sequence[Answer]) -> list[Answer]:
+    """Return sentences on comparisons with that on slices before the one within slices.
 
-
-def is_reference(model: str, reference: str | None) -> bool:
-    """Return whether other models are compared with this one: by name, or its file's name."""
-    if reference is None or reference in EVERY:
-        return False
-    if reference.endswith(NAMESAKES):
-        return model.startswith(reference.removesuffix("*"))
-    return model == reference
+    So no slice in which a model is better than the reference stands before a harm.
+    """
+    sentences = list(comparisons)
+    within = [answer for answer in sentences if answer.code == "within"]
+    return [*(answer for answer in sentences if answer.code != "within"), *slices, *within]
 
 
 def harm_size(row: Row, slice_row: Row) -> float:

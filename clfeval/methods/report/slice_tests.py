@@ -229,6 +229,15 @@ def slice_sizes(sample: Sample, others: Sample) -> Sizes:
     return found
 
 
+def positives_by_slice(sample: Sample) -> dict[str, Any]:
+    """Return the number of positives of each slice."""
+    return {
+        label: counts.display_units("positives").max().item()
+        for label, counts in sample.slices.items()
+        if label is not None
+    }
+
+
 def multiclass_slice_sizes(
     whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
 ) -> tuple[SliceSize, SliceSize]:

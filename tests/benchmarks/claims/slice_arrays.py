@@ -44,7 +44,9 @@ class ModelSums:
     positive: Floats  # powers 0 to 3 of those of positives, (slices, 4)
 
     @classmethod
-    def from_rows(cls, scores: Floats, truth: Bools, site: Ints, slices: int) -> ModelSums:
+    def from_rows(
+        cls, scores: Floats, truth: Bools, site: Ints, slices: int, threshold: float
+    ) -> ModelSums:
         """Count in all slices."""
         sides = [scores[truth], scores[~truth]]
         sites = (site[truth], site[~truth])
@@ -59,7 +61,7 @@ class ModelSums:
         of_positives = np.array(
             [powers[truth & (site == s), :4].sum(axis=0) for s in range(slices)]
         )
-        above = tuple(np.bincount(sites[k][sides[k] >= 0.5], minlength=slices) for k in (0, 1))
+        above = tuple(np.bincount(sites[k][sides[k] >= threshold], minlength=slices) for k in (0, 1))
         sizes = tuple(np.bincount(each, minlength=slices) for each in sites)
         return cls(sites, (won[0], won[1]), above, sizes, sums, of_positives)  # type: ignore[arg-type]
 
@@ -111,11 +113,13 @@ class ModelSums:
 
 
 def slices_tested(
-    scores: Mapping[str, Floats], truth: Bools, site: Ints, slices: int
+    scores: Mapping[str, Floats], truth: Bools, site: Ints, slices: int, threshold: float = 0.5
 ) -> SlicesTested:
     """Return the tests of slices s0, s1, ... of models that are all judged."""
     labels = [f"site=s{s}" for s in range(slices)]
-    sums = {name: ModelSums.from_rows(x, truth, site, slices) for name, x in scores.items()}
+    sums = {
+        name: ModelSums.from_rows(x, truth, site, slices, threshold) for name, x in scores.items()
+    }
     values: dict[tuple[str, str], dict[str, Estimate]] = {}
 
     def outside(model: str, some: Sequence[str], excluded: Sequence[str]) -> dict[Key, Complement]:

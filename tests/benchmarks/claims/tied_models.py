@@ -26,7 +26,8 @@ from tests.benchmarks.claims.said import SLICES, answers, harms_named
 from tests.benchmarks.claims.slice_arrays import slices_tested, worse_slices
 
 SLICE_COUNT, MODELS, FAULTY = 8, ("m0", "m1", "m2"), "m1"
-PREVALENCE, APART = 0.3, 1.5  # ROC AUC 0.856
+# ROC AUC 0.856; the threshold is the prevalence: there both rates are 0.773
+PREVALENCE, APART = 0.3, 1.5
 PRIOR = log(PREVALENCE / (1 - PREVALENCE))
 LOST, LESS_AREA, TIMES = 0.10, 0.08, 1.5  # of a rate; of the ROC AUC; the O:E ratio
 FAULTS = ("sensitivity", "specificity", "area", "ratio")
@@ -93,8 +94,9 @@ def with_fault(logits: Floats, latent: Floats, truth: Bools, fault: str) -> Floa
     if fault in ("sensitivity", "specificity"):  # rows just right of the threshold change sides
         positive = fault == "sensitivity"
         mine = truth if positive else ~truth
-        distance = logits if positive else -logits
-        return np.where(mine & (distance >= 0) & (distance < width(fault)), -logits, logits)
+        distance = logits - PRIOR if positive else PRIOR - logits
+        moved = mine & (distance >= 0) & (distance < width())
+        return np.where(moved, 2 * PRIOR - logits, logits)
     if fault == "area":  # less signal, the same distribution of scores within negatives
         apart = sqrt(2) * norm.ppf(norm.cdf(APART / sqrt(2)) - LESS_AREA)
         weaker = latent - (APART - apart) * truth
@@ -103,11 +105,9 @@ def with_fault(logits: Floats, latent: Floats, truth: Bools, fault: str) -> Floa
 
 
 @cache
-def width(fault: str) -> float:
+def width() -> float:
     """Return how near the threshold rows are that change sides, in log odds."""
-    mean = APART**2 / 2 + (PRIOR if fault == "sensitivity" else -PRIOR)
-    rate = norm.cdf(mean / APART)
-    return float(mean - APART * norm.ppf(rate - LOST))
+    return float(APART**2 / 2 - APART * norm.ppf(norm.cdf(APART / 2) - LOST))
 
 
 @cache
@@ -140,7 +140,7 @@ def in_a_slice(
 ) -> Judged:
     """Judge a table of scores straight from arrays."""
     table = draw(rng, rows, fault)
-    tested = slices_tested(table.scores, table.truth, table.site, SLICE_COUNT)
+    tested = slices_tested(table.scores, table.truth, table.site, SLICE_COUNT, PREVALENCE)
     return events(worse_slices(tested), f"site=s{table.faulty}", fault), ()
 
 
@@ -160,7 +160,8 @@ def in_a_report(
     clusters = rng.integers(0, CLUSTERS, n) if design == "clusters" else None
     frame[column] = rng.uniform(0.5, 2.0, n) if clusters is None else clusters
     option = {"cluster": column} if design == "clusters" else {"weight": column}
-    result = report_of(pl.DataFrame(frame), by="site", model=[*MODELS], **option)
+    options = {"by": "site", "model": [*MODELS], "threshold": PREVALENCE, **option}
+    result = report_of(pl.DataFrame(frame), **options)
     return events(harms_named(result), f"site=s{table.faulty}", fault), (result,)
 
 
