@@ -27,7 +27,8 @@ def leading_models(result: Document, most: int) -> list[str]:
     With a reference, the best model that is compared with it, the reference, and the others.
     """
     rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
-    reference, names = result.parameters.get("reference"), [str(row["model"]) for row in rows]
+    reference = result.parameters.get("reference")
+    names = [str(row["model"]) for row in rows]
     if any(is_reference(name, reference) for name in names):
         return candidates_first(names, reference)[:most]
     tied = [str(row["model"]) for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]

@@ -16,29 +16,15 @@ from clfeval.formatting import (
     format_count,
     format_exact,
     format_number,
-    format_p_value,
     join_names,
-    join_words,
     quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
-from clfeval.methods.report.slice_answer import Judged
+from clfeval.methods.report.slice_answer import TestedModels
 from clfeval.records import dataclass, field
-
-def judged_models(
-    models: Sequence[Row],
-    lead: str,
-    best_set: BestSet | None,
-    reference: str | None,
-    named: Sequence[str],
-) -> Judged:
-    """Return the models whose slices are judged; models: their rows, named: those of --model."""
-    ranked = [str(row["model"]) for row in _sort_rows(models, lead)]
-    undefined = [str(row["model"]) for row in models if row["model"] not in ranked]
-    return Judged.from_ranking([*ranked, *undefined], best_set, reference, named)
 
 
 def score_notes(
@@ -137,6 +123,15 @@ class ModelRanking:
     def rows(self) -> list[Row]:
         """The rows of models with a value, the best first."""
         return _sort_rows(self.models, self.lead)
+
+
+def choose_tested_models(ranking: ModelRanking, requested: Sequence[str]) -> TestedModels:
+    """Return the models whose slices are tested; requested: those of --model."""
+    ranked = [str(row["model"]) for row in ranking.rows]
+    undefined = [str(row["model"]) for row in ranking.models if row["model"] not in ranked]
+    return TestedModels.from_ranking(
+        [*ranked, *undefined], ranking.best_set, ranking.reference, requested
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -227,17 +227,17 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
 def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
     """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
     models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
-    mine = [row for row in tests if row["model"] == model]
-    smallest = min((cell_value(row["p"]) or 0.0 for row in mine), default=0.0)
+    rows = [row for row in tests if row["model"] == model]
+    smallest = min((cell_value(row["p"]) or 0.0 for row in rows), default=0.0)
     alone = min(1.0, len(TESTS) * smallest)
-    adjusted = min((cell_value(row["p_adjusted"]) or 0.0 for row in mine), default=0.0)
+    adjusted = min((cell_value(row["p_adjusted"]) or 0.0 for row in rows), default=0.0)
     value, _, interval = facts.text.partition(", ")
     text = f"{quote_if_ambiguous(model)} has {value}"
     text += f" ({interval})" if interval else ""
     text += f", {' and '.join(facts.faults)}; {UNSURE} {format_p_value(alone)}"
     if len(models) > 1:
-        after = format_p_value(adjusted).removeprefix("p ")
-        text += f", {after} adjusted for {len(models):,} models"
+        adjusted_text = format_p_value(adjusted).removeprefix("p ")
+        text += f", {adjusted_text} adjusted for {len(models):,} models"
     return text
 
 

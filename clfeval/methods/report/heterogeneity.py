@@ -84,12 +84,12 @@ def _rows(
 ENOUGH_GROUPS = 5  # slices from which the interval of a new one is said
 
 
-def heterogeneity_answer(rows: Sequence[Row], judged: Sequence[str], level: float) -> list[Answer]:
-    """Return the sentence on the most significant heterogeneity of a judged model, if there is one.
+def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: float) -> list[Answer]:
+    """Return the sentence on the most significant heterogeneity of a tested model, if there is one.
 
     rows: of table `heterogeneity`; p adjusted by Holm's rule over its rows of these models.
     """
-    tested = [row for row in rows if row["model"] in judged]
+    tested = [row for row in rows if row["model"] in models]
     adjusted = holm([cell_value(row["p"]) or 0.0 for row in tested])
     p, row = min(zip(adjusted, tested, strict=True), key=lambda pair: pair[0], default=(1.0, {}))
     if not p < 1 - level:
@@ -104,12 +104,6 @@ def heterogeneity_answer(rows: Sequence[Row], judged: Sequence[str], level: floa
         text += f"; at a new one, expect {format_number(new.low)} to {format_number(new.high)}"
     return [
         Answer(
-            "heterogeneity",
-            f"{text}.",
-            (model,),
-            str(row["measure"]),
-            new.value,
-            new.low,
-            new.high,
+            "heterogeneity", f"{text}.", (model,), str(row["measure"]), new.value, new.low, new.high
         )
     ]

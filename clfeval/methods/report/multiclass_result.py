@@ -43,7 +43,7 @@ from clfeval.methods.report import comparisons, slice_tests
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
-    judged_models,
+    choose_tested_models,
     report_answer,
 )
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
@@ -61,7 +61,7 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
-from clfeval.methods.report.slice_answer import Judged, insert_slices
+from clfeval.methods.report.slice_answer import TestedModels, insert_slices
 from clfeval.records import dataclass, replace
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -102,14 +102,16 @@ def multiclass_result(
     compared = _compare(predictions, all_rows, question, measured, settings, options)
     model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
     models = [row for row in model_table if row["slice"] is None]
-    judged = judged_models(
+    ranking = ModelRanking(
         models,
         question.lead,
         compared.best_sets.get(question.lead),
-        options.reference,
-        sample.roles.model,
+        options.confidence,
+        explain_untested(options, same_rows=True),
+        reference=options.reference,
     )
-    slices = _test_slices(sample, labels, question, measured, judged, settings, options)
+    tested_models = choose_tested_models(ranking, sample.roles.model)
+    slices = _test_slices(sample, labels, question, measured, tested_models, settings, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
@@ -124,14 +126,6 @@ def multiclass_result(
         tables["baselines"] = _baseline_table(
             all_rows, question.requested, measured.rows, options.seed
         )
-    ranking = ModelRanking(
-        models,
-        question.lead,
-        compared.best_sets.get(question.lead),
-        options.confidence,
-        explain_untested(options, same_rows=True),
-        reference=options.reference,
-    )
     leader, *further = report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
     )
@@ -388,7 +382,7 @@ def _test_slices(
     labels: Mapping[str | None, ClassPatterns],
     question: ReportQuestion,
     measured: ClassMeasures,
-    judged: Judged,
+    tested_models: TestedModels,
     settings: comparisons.ComparisonSettings,
     options: ReportOptions,
 ) -> slice_tests.SlicesTested:
@@ -420,10 +414,7 @@ def _test_slices(
         sample.facets,
     )
     tested = tests.tested(
-        judged,
-        complements.measure(all_rows.models, sizes, ()),
-        complements.retest,
-        {},
+        tested_models, complements.measure(all_rows.models, sizes, ()), complements.retest, {}
     )
     estimates_inside = comparisons.slice_label_estimates(
         labels, question.compared, question.lead, options, class_label_estimates

@@ -41,13 +41,12 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
-from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
     bound_notes,
-    judged_models,
+    choose_tested_models,
     report_answer,
     sample_notes,
     score_notes,
@@ -65,7 +64,7 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
-from clfeval.methods.report.slice_answer import Judged, insert_slices
+from clfeval.methods.report.slice_answer import TestedModels, insert_slices
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
@@ -142,10 +141,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     measured = _measure(sample, question, options)
     compared = _compare(sample, question, measured, options)
     models = _first_screen(sample, measured.of_all_rows, compared)
-    judged = judged_models(
-        models, question.lead, compared.best_set, options.reference, sample.roles.model
+    ranking = ModelRanking(
+        models, question.lead, compared.best_set, options.confidence, reference=options.reference
     )
-    slices = _test_slices(sample, question, measured, judged, options)
+    slices = _test_slices(
+        sample, question, measured, choose_tested_models(ranking, sample.roles.model), options
+    )
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables = _own_tables(sample, question, measured, options)
     tables.update(slices.tables)
@@ -159,9 +160,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         compared=options.reference is not None and len(sample.slices) > 1,
         by=bool({*sample.roles.by} - {"file"}),
     )
-    leader, *further = _leader_answers(
-        sample, question, measured, compared, models, tables, options
-    )
+    leader, *further = _leader_answers(sample, question, measured, ranking, tables, options)
     comparison_sentences = comparison_answers(
         comparison_rows,
         compared.lead,
@@ -382,7 +381,7 @@ def _test_slices(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    judged: Judged,
+    tested_models: TestedModels,
     options: ReportOptions,
 ) -> SlicesTested:
     """Return the tests of each slice against the other rows, and of models inside slices."""
@@ -406,7 +405,7 @@ def _test_slices(
         sample.facets,
     )
     tested = tests.tested(
-        judged,
+        tested_models,
         rest,
         partial(
             measure_complements, sample, measures, options.interval_settings, measured.scores.retest
@@ -429,7 +428,7 @@ def _test_slices(
     if not any(size.spans for size, _ in tests.sizes.values()):
         groups = heterogeneity_rows(measured.rows, sample.facets, options.confidence)
         tables |= {"heterogeneity": groups} if groups else {}
-        sentences += heterogeneity_answer(groups, judged.models, options.level)
+        sentences += heterogeneity_answer(groups, tested_models.names, options.level)
     return SlicesTested(tables, [*tested.comparisons, *reference_rows], sentences)
 
 
@@ -458,8 +457,7 @@ def _leader_answers(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    compared: TwoClassComparisons,
-    models: Sequence[Row],
+    ranking: ModelRanking,
     tables: Mapping[str, Rows],
     options: ReportOptions,
 ) -> list[Answer]:
@@ -477,23 +475,14 @@ def _leader_answers(
     elif measured.equal_models == measured.scores.equal_models:
         equal = "scores"
     bounds = {}
-    if compared.best_set is None:
+    if ranking.best_set is None:
         bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
-    ranking = ModelRanking(
-        models,
-        question.lead,
-        compared.best_set,
-        options.confidence,
-        untested,
-        bounds,
-        options.reference,
-    )
     leader, *further = report_answer(
-        ranking,
+        replace(ranking, untested=untested, bounds=bounds),
         whole_table_rows(tables.get("decision", ())),
         tables.get("calibration_tests", ()),
         EqualModels(measured.equal_models, equal),
-        best_by_net_benefit(sample, models, options),
+        best_by_net_benefit(sample, ranking.models, options),
     )
     if question.lead == LEAD_OF_LABELS:
         leader = provenance.prefix_threshold(leader, sample.thresholds)

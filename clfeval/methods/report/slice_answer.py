@@ -29,10 +29,10 @@ HARMS = (WORSE, CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """The models whose slices are judged, the most important first; every: all of the report."""
+class TestedModels:
+    """The models whose slices are tested, the most important first; every: all of the report."""
 
-    models: Sequence[str]
+    names: Sequence[str]
     every: bool
 
     @classmethod
@@ -41,14 +41,14 @@ class Judged:
         ranked: Sequence[str],
         best_set: BestSet | None,
         reference: str | None,
-        named: Sequence[str],
-    ) -> Judged:
-        """Choose at most ten: those tied with the best, a reference and its rivals, or those named.
+        requested: Sequence[str],
+    ) -> TestedModels:
+        """Choose at most ten: tied with the best, compared with a reference, or requested.
 
         ranked: all models, the best first. Where no test tells which are tied, all count as such.
         """
         models = candidates_first(ranked, reference)
-        if best_set is not None and reference is None and not named:
+        if best_set is not None and reference is None and not requested:
             models = [model for model in models if best_set.ties.get(model)] or models[:1]
         return cls(models[:MOST_MODELS], len(models) == len(ranked) <= MOST_MODELS)
 
@@ -59,8 +59,8 @@ def insert_slices(comparisons: Iterable[Answer], slices: Sequence[Answer]) -> li
     So no slice in which a model is better than the reference stands before a harm.
     """
     sentences = list(comparisons)
-    within = [answer for answer in sentences if answer.code == "within"]
-    return [*(answer for answer in sentences if answer.code != "within"), *slices, *within]
+    last = [answer for answer in sentences if answer.code == "within"]
+    return [*(answer for answer in sentences if answer not in last), *slices, *last]
 
 
 def harm_size(row: Row, slice_row: Row) -> float:
@@ -68,16 +68,18 @@ def harm_size(row: Row, slice_row: Row) -> float:
 
     Of the O:E ratio the difference of predicted and observed risk. slice_row: of table `slices`.
     """
-    inside, outside = (as_estimate(row[name]).value for name in ("new", "old"))
-    if inside is None or outside is None:
+    new, old = (as_estimate(row[name]).value for name in ("new", "old"))
+    if new is None or old is None:
         return 0.0
     if row["measure"] == "oe_ratio":
-        risks = _risks(inside, slice_row)
-        return abs(risks[0] - risks[1]) if risks else abs(log(inside)) if inside > 0 else inf
+        risks = _risks(new, slice_row)
+        if risks is not None:
+            return abs(risks[0] - risks[1])
+        return abs(log(new)) if new > 0 else inf
     best = CATALOG[_measure_id(row)].best
     if best in ("max", "min"):
-        return outside - inside if best == "max" else inside - outside
-    return abs(inside) - abs(outside)
+        return old - new if best == "max" else new - old
+    return abs(new) - abs(old)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,21 +94,27 @@ class _Harm:
 
 
 def slice_answer(
-    slices: Sequence[Row], compared: Sequence[Row], judged: Judged, level: float | None
+    slices: Sequence[Row], compared: Sequence[Row], tested_models: TestedModels, level: float | None
 ) -> Iterator[Answer]:
-    """Yield the sentence on slices where judged models are worse; slices: their table."""
+    """Yield the sentence on slices where tested models are worse; slices: their table."""
     if level is None or not compared:
         return
     tested = [
-        row for row in compared if row["model"] in judged.models and row["p_adjusted"] is not None
+        row
+        for row in compared
+        if row["model"] in tested_models.names and row["p_adjusted"] is not None
     ]
     if not tested:
         text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
         text += "are needed inside and outside the slice."
-        yield Answer("slices", text, tuple(judged.models[:1]))
+        yield Answer("slices", text, tuple(tested_models.names[:1]))
         return
     harms = _harms(slices, tested)
-    yield _harms_answer(harms, tested, judged) if harms else _no_harm_answer(tested, judged)
+    yield (
+        _harms_answer(harms, tested, tested_models)
+        if harms
+        else _no_harm_answer(tested, tested_models)
+    )
 
 
 def _harms(slices: Sequence[Row], tested: Sequence[Row]) -> list[_Harm]:
@@ -126,12 +134,14 @@ def _harms(slices: Sequence[Row], tested: Sequence[Row]) -> list[_Harm]:
     return harms
 
 
-def _harms_answer(harms: Sequence[_Harm], tested: Sequence[Row], judged: Judged) -> Answer:
+def _harms_answer(
+    harms: Sequence[_Harm], tested: Sequence[Row], tested_models: TestedModels
+) -> Answer:
     """Return the sentences on the worst slices, the number of further ones, and other models."""
-    named = harms[:MOST_HARMS]
-    with_values = 1 + MOST_HARMS - len(named)  # measures of the worst slice
+    worst = harms[:MOST_HARMS]
+    with_values = 1 + MOST_HARMS - len(worst)  # measures of the worst slice
     sentences = [
-        _describe_harm(harm, 1 if place else with_values) for place, harm in enumerate(named)
+        _describe_harm(harm, 1 if place else with_values) for place, harm in enumerate(worst)
     ]
     if further := harms[MOST_HARMS:]:
         models = list(dict.fromkeys(harm.model for harm in further))
@@ -139,7 +149,7 @@ def _harms_answer(harms: Sequence[_Harm], tested: Sequence[Row], judged: Judged)
         text = f"{count} of {join_names(models, most=MOST_MODELS)} {_are(further)} "
         text += "significantly worse, "
         sentences.append(f"{text}listed below")
-    clear = _models_without(harms, tested, judged)
+    clear = _models_without(harms, tested, tested_models)
     if clear:
         text = f"{_no_difference(clear, tested)} in any slice"
         if len(sentences) == len(harms[0].rows) == 1:
@@ -167,25 +177,26 @@ def _describe_harm(harm: _Harm, most: int) -> str:
     others = [row for row in harm.rows if row not in rows[:most]]
     if others:
         titles = [_title(row) for row in others]
-        what = join_words(titles)
+        subject = join_words(titles)
         if len(titles) > MOST_NAMES:
-            what = f"{len(titles):,} further measures"
+            subject = f"{len(titles):,} further measures"
         worse = any(row["verdict"] == WORSE for row in others)
-        text += f"; {what} {_are(titles)} significantly {'worse' if worse else 'different'}"
+        text += f"; {subject} {_are(titles)} significantly {'worse' if worse else 'different'}"
     return text
 
 
 def _describe_values(row: Row, slice_row: Row) -> str:
     """Return a measure inside and elsewhere; of O:E the predicted and the observed risk."""
-    inside, outside = (as_estimate(row[name]).value or 0.0 for name in ("new", "old"))
-    here, elsewhere = format_number(inside), format_number(outside)
+    new, old = (as_estimate(row[name]).value or 0.0 for name in ("new", "old"))
+    value = format_number(new)
+    elsewhere = format_number(old)
     q = f"q {format_p_value(cell_value(row['p_adjusted']) or 0.0).removeprefix('p ')}"
-    risks = _risks(inside, slice_row) if row["measure"] == "oe_ratio" else None
+    risks = _risks(new, slice_row) if row["measure"] == "oe_ratio" else None
     if risks is None:
-        return f"{_title(row)} {here} ({elsewhere} elsewhere, {q})"
+        return f"{_title(row)} {value} ({elsewhere} elsewhere, {q})"
     predicted, observed = map(format_number, risks)
     text = f"predicted risk {predicted} where {observed} is observed"
-    return f"{text} (O:E {here}, {elsewhere} elsewhere, {q})"
+    return f"{text} (O:E {value}, {elsewhere} elsewhere, {q})"
 
 
 def _risks(ratio: float, slice_row: Row) -> tuple[float, float] | None:
@@ -198,11 +209,13 @@ def _risks(ratio: float, slice_row: Row) -> tuple[float, float] | None:
     return observed / ratio, observed
 
 
-def _models_without(harms: Sequence[_Harm], tested: Sequence[Row], judged: Judged) -> list[str]:
-    """Return the judged and tested models that are worse in no slice."""
+def _models_without(
+    harms: Sequence[_Harm], tested: Sequence[Row], tested_models: TestedModels
+) -> list[str]:
+    """Return the tested models that are worse in no slice."""
     worse = {harm.model for harm in harms}
     models = {str(row["model"]) for row in tested}
-    return [model for model in judged.models if model in models and model not in worse]
+    return [model for model in tested_models.names if model in models and model not in worse]
 
 
 def _has_better(models: Sequence[str], tested: Sequence[Row]) -> bool:
@@ -218,20 +231,20 @@ def _no_difference(models: Sequence[str], tested: Sequence[Row]) -> str:
     return f"{join_names(models, most=MOST_MODELS)} {do} not differ significantly"
 
 
-def _are(counted: Sequence[object]) -> str:
-    return "is" if len(counted) == 1 else "are"
+def _are(subjects: Sequence[object]) -> str:
+    return "is" if len(subjects) == 1 else "are"
 
 
-def _no_harm_answer(tested: Sequence[Row], judged: Judged) -> Answer:
-    """Return that judged models are not worse in any slice, and which drops are not excluded."""
-    models = _models_without((), tested, judged)
+def _no_harm_answer(tested: Sequence[Row], tested_models: TestedModels) -> Answer:
+    """Return that tested models are not worse in any slice, and which drops are not excluded."""
+    models = _models_without((), tested, tested_models)
     slices = list(dict.fromkeys(str(row["slice"]) for row in tested))
-    where = "the slice" if len(slices) == 1 else f"any of {format_count(len(slices), 'slice')}"
-    text = f"{_no_difference(models, tested)} in {where}."
-    if judged.every and len(models) == len(judged.models) > 1:
+    place = "the slice" if len(slices) == 1 else f"any of {format_count(len(slices), 'slice')}"
+    text = f"{_no_difference(models, tested)} in {place}."
+    if tested_models.every and len(models) == len(tested_models.names) > 1:
         better = _has_better(models, tested)
         differs = "is significantly worse" if better else "differs significantly"
-        text = f"No model {differs} in {where}."
+        text = f"No model {differs} in {place}."
     drop, row = _largest_drop(tested)
     if row is not None:
         several = len(models) > 1
@@ -243,13 +256,15 @@ def _no_harm_answer(tested: Sequence[Row], judged: Judged) -> Answer:
 
 def _largest_drop(tested: Sequence[Row]) -> tuple[float, Row | None]:
     """Return the largest drop of a measure inside its simultaneous interval, and its row."""
-    largest, worst = 0.0, None
+    largest = 0.0
+    worst = None
     for row in tested:
         measure = CATALOG[_measure_id(row)]
-        low, outside = as_estimate(row["difference_adjusted"]).low, as_estimate(row["old"]).value
-        if measure.best != "max" or low is None or outside is None:
+        low = as_estimate(row["difference_adjusted"]).low
+        old = as_estimate(row["old"]).value
+        if measure.best != "max" or low is None or old is None:
             continue
-        drop = min(-low, outside - measure.low)
+        drop = min(-low, old - measure.low)
         if drop > largest:
             largest, worst = drop, row
     return largest, worst

@@ -1,4 +1,4 @@
-"""The tests of slices of all judged models as one family: stepwise, with simultaneous intervals."""
+"""The tests of slices of all tested models as one family: stepwise, with simultaneous intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Remeasure = Callable[[str, Sequence[str], Sequence[str]], Changes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceFamily:
-    """The changes of judged models; labels: of slices; remeasure: None where nothing is excluded.
+    """The changes of tested models; labels: of slices; remeasure: None where nothing is excluded.
 
     named: the changes of slices in which a model is significantly worse, adjusted when named.
     """
@@ -91,12 +91,12 @@ class SliceFamily:
             if (of_model, of_label) == (model, label)
         }
         facet = facet_of(label, self.facets)
-        labels = [other for other in self.labels if facet_of(other, self.facets) == facet]
-        excluded = [other for other in labels if (model, other) in self.named]
-        others = [other for other in labels if (model, other) not in self.named]
-        if self.remeasure is None or not others:
+        labels = [part for part in self.labels if facet_of(part, self.facets) == facet]
+        excluded = [part for part in labels if (model, part) in self.named]
+        remaining = [part for part in labels if (model, part) not in self.named]
+        if self.remeasure is None or not remaining:
             return
-        for key, change in self.remeasure(model, others, excluded).items():
+        for key, change in self.remeasure(model, remaining, excluded).items():
             if change.difference.value is not None:
                 self.changes[model][key] = change
 
@@ -115,19 +115,17 @@ class SliceFamily:
 
 
 def with_simultaneous_intervals(
-    changes: Mapping[str, Changes],
-    freedom: Callable[[str, Sequence[str]], Floats],
-    level: float,
+    changes: Mapping[str, Changes], freedom: Callable[[str, Sequence[str]], Floats], level: float
 ) -> dict[str, Changes]:
     """Return changes with limits that hold jointly for all tests (Bonferroni).
 
     Each limit is as many times farther from the difference as the quantile of Student's t at
     1 - (1 - level) / tests is larger than that at level. freedom: of a measure in slices.
     """
-    tests = sum(change.p is not None for mine in changes.values() for change in mine.values())
-    joint_level = 1 - (1 - level) / max(tests, 1)
+    count = sum(change.p is not None for tests in changes.values() for change in tests.values())
+    joint_level = 1 - (1 - level) / max(count, 1)
     labels_by_metric = dict[str, list[str]]()
-    for label, metric in dict.fromkeys(key for mine in changes.values() for key in mine):
+    for label, metric in dict.fromkeys(key for tests in changes.values() for key in tests):
         labels_by_metric.setdefault(metric, []).append(label)
     ratios = dict[tuple[str, str], float]()
     for metric, labels in labels_by_metric.items():
@@ -136,8 +134,8 @@ def with_simultaneous_intervals(
         keys = [(label, metric) for label in labels]
         ratios.update(zip(keys, ratio.tolist(), strict=True))
     return {
-        model: {key: _widened(change, key[1], ratios[key]) for key, change in mine.items()}
-        for model, mine in changes.items()
+        model: {key: _widened(change, key[1], ratios[key]) for key, change in tests.items()}
+        for model, tests in changes.items()
     }
 
 
@@ -148,7 +146,9 @@ def _widened(change: Change, metric: str, ratio: float) -> Change:
         return change
     measure = CATALOG[metric.partition(":")[0]]
     span = measure.high - measure.low
-    lower, upper = d - ratio * (d - low), d + ratio * (high - d)
+    lower = d - ratio * (d - low)
+    upper = d + ratio * (high - d)
     if isfinite(span):
-        lower, upper = max(lower, -span), min(upper, span)
+        lower = max(lower, -span)
+        upper = min(upper, span)
     return replace(change, simultaneous=Estimate(d, lower, upper))

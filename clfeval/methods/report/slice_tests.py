@@ -33,7 +33,7 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.comparisons import ESTIMATORS, ComparisonSettings
-from clfeval.methods.report.slice_answer import Judged, harm_size, slice_answer
+from clfeval.methods.report.slice_answer import TestedModels, harm_size, slice_answer
 from clfeval.methods.report.slice_family import Changes, SliceFamily, with_simultaneous_intervals
 from clfeval.records import dataclass, field, replace
 
@@ -323,15 +323,15 @@ class SliceEstimates:
 
     def tested(
         self,
-        judged: Judged,
+        tested_models: TestedModels,
         rest: Mapping[Key, Complement],
         retest: Retest,
         positives: Mapping[str, Any],
     ) -> SlicesTested:
         """Return what the tests give: tables, rows of `comparisons`, and the sentence."""
-        changes = self.judged_changes(judged.models, rest, retest)
+        changes = self.family_changes(tested_models.names, rest, retest)
         tables, comparisons = self.tables(changes, rest, positives)
-        sentences = slice_answer(tables.get("slices", ()), comparisons, judged, self.level)
+        sentences = slice_answer(tables.get("slices", ()), comparisons, tested_models, self.level)
         return SlicesTested(tables, comparisons, [*sentences])
 
     def reference_rows(
@@ -405,10 +405,10 @@ class SliceEstimates:
             )
         return changes
 
-    def judged_changes(
+    def family_changes(
         self, models: Sequence[str], rest: Mapping[Key, Complement], retest: Retest | None
     ) -> dict[str, Changes]:
-        """Return the changes of judged models, adjusted as one family, with joint limits.
+        """Return the changes of the tested models, adjusted as one family, with joint limits.
 
         retest: measures the rows outside slices and outside those already named.
         """
@@ -433,20 +433,20 @@ class SliceEstimates:
 
     def tables(
         self,
-        judged: Mapping[str, Changes],
+        changes_by_model: Mapping[str, Changes],
         rest: Mapping[Key, Complement],
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:
-        """Return tables, and rows of `comparisons`; models that are not judged have no p.
+        """Return tables, and rows of `comparisons`; models that are not tested have no p.
 
         Slices in which a model is significantly worse come first, the worst of all models first.
         """
         rows, compared, extremes = list[Row](), list[Row](), list[Row]()
-        for model in dict.fromkeys([*judged, *(model for model, _ in self.values)]):
-            changes = judged.get(model)
+        for model in dict.fromkeys([*changes_by_model, *(model for model, _ in self.values)]):
+            changes = changes_by_model.get(model)
             if changes is None:
                 untested = self.changes(model, rest).items()
-                changes = {key: replace(one, p=None) for key, one in untested}
+                changes = {key: replace(difference, p=None) for key, difference in untested}
             rows += [self._row(model, label, changes, positives) for label in self.sizes]
             compared += self._comparison_rows(model, changes)
             extremes += self._extremes(model)
@@ -463,18 +463,11 @@ class SliceEstimates:
     def _comparison_rows(self, model: str, changes: Changes) -> list[Row]:
         """Return the rows of `comparisons` of a model, the smallest q first."""
         ordered = sorted(
-            changes,
-            key=lambda key: (changes[key].adjusted is None, changes[key].adjusted or 0.0),
+            changes, key=lambda key: (changes[key].adjusted is None, changes[key].adjusted or 0.0)
         )
         return [
             change.comparison_row(
-                "slice",
-                metric,
-                model,
-                REST,
-                changes[label, metric],
-                self.level or 0.95,
-                part=label,
+                "slice", metric, model, REST, changes[label, metric], self.level or 0.95, part=label
             )
             for label, metric in ordered
         ]

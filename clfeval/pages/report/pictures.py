@@ -412,8 +412,8 @@ def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Cha
     )
     series = []
     for row in rows[:SLICES]:
-        more = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
-        series.append(intervals.interval_row(str(row["slice"]), row[measure], more))
+        size = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
+        series.append(intervals.interval_row(str(row["slice"]), row[measure], size))
     value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
     worse, title = [str(row["slice"]) for row in rows if is_worse(row)], intervals.title_of(measure)
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
@@ -438,7 +438,7 @@ def _measure_of_slices(result: Document, slices: Sequence[Row]) -> str:
     names = [name for name, cell in slices[0].items() if isinstance(cell, Estimate)]
     lead = intervals.deciding_measure(result)
     worse = slices[0]["worse"]
-    found = [name for name in worse if name in names] if isinstance(worse, list) else []
-    if found and lead not in found:
-        return str(found[0])
+    measures = [name for name in worse if name in names] if isinstance(worse, list) else []
+    if measures and lead not in measures:
+        return str(measures[0])
     return lead if lead in names else names[0]

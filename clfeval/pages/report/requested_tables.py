@@ -220,8 +220,7 @@ def slice_models(result: Document) -> list[str]:
 
 def _lead_of_slices(result: Document) -> str:
     """Return the measure by which the answer names the best model."""
-    codes = ("best", "no-leader")
-    return next((one.measure for one in result.answer if one.code in codes and one.measure), "")
+    return next((answer.measure for answer in result.answer if answer.code == "best"), None) or ""
 
 
 def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
@@ -312,11 +311,11 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
 
 def _inside_and_outside(result: Document) -> TableView:
     """Return the measures of the judged models inside each slice and outside it."""
-    shown = slice_models(result)
+    names = slice_models(result)
     rows = [
         row
         for row in comparison_rows(result, "slice", inside=True)
-        if row["p_adjusted"] is not None or row["model"] in shown
+        if row["p_adjusted"] is not None or row["model"] in names
     ]
     models = dict.fromkeys(str(row["model"]) for row in rows)
     columns: dict[str, Source] = {"measure": "measure"}

@@ -19,14 +19,14 @@ from clfeval.inference.rank_statistics import auc_interval
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import influence_estimate
-from clfeval.methods.report.slice_answer import Judged
+from clfeval.methods.report.slice_answer import TestedModels
 from clfeval.methods.report.slice_tests import (
     OF_TWO,
     Complement,
     Key,
     SliceEstimates,
-    SlicesTested,
     SliceSize,
+    SlicesTested,
 )
 
 LEVEL = 0.95
@@ -61,9 +61,12 @@ class ModelSums:
         of_positives = np.array(
             [powers[truth & (site == s), :4].sum(axis=0) for s in range(slices)]
         )
-        above = tuple(np.bincount(sites[k][sides[k] >= threshold], minlength=slices) for k in (0, 1))
-        sizes = tuple(np.bincount(each, minlength=slices) for each in sites)
-        return cls(sites, (won[0], won[1]), above, sizes, sums, of_positives)  # type: ignore[arg-type]
+        flagged = [side >= threshold for side in sides]
+        above = [np.bincount(sites[k][flagged[k]], minlength=slices) for k in (0, 1)]
+        sizes = [np.bincount(each, minlength=slices) for each in sites]
+        return cls(
+            sites, (won[0], won[1]), (above[0], above[1]), (sizes[0], sizes[1]), sums, of_positives
+        )
 
     def estimates(self, chosen: Bools) -> list[dict[str, Estimate]]:
         """Return the four measures of the rows of some of the slices, chosen (c, slices)."""
@@ -142,15 +145,13 @@ def slices_tested(
     for s, label in enumerate(labels):
         pair = []
         for inside in (True, False):
-            classes = [
-                float(n[s] if inside else n.sum() - n[s]) for n in (negatives, positives)
-            ]
+            classes = [float(n[s] if inside else n.sum() - n[s]) for n in (negatives, positives)]
             pair.append(SliceSize(sum(classes), tuple(classes), min(classes), True, False))
         sizes[label] = (pair[0], pair[1])
     measures = [RequestedMeasure(name, CATALOG[name], {}, "default") for name in OF_TWO]
     tests = SliceEstimates(values, measures, sizes, LEVEL, (("site",),))
     counts = dict(zip(labels, positives.tolist(), strict=True))
-    return tests.tested(Judged([*scores], every=True), rest, outside, counts)
+    return tests.tested(TestedModels([*scores], every=True), rest, outside, counts)
 
 
 def worse_slices(tested: SlicesTested) -> set[tuple[str, str, str]]:

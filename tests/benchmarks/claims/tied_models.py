@@ -74,8 +74,8 @@ def cells() -> list[Cell]:
     return found
 
 
-def draw(rng: np.random.Generator, rows: int, fault: str, effects: Floats | None = None) -> Table:
-    """Draw a table; effects (n, 3): added to the latent values of all models."""
+def draw(rng: np.random.Generator, rows: int, fault: str) -> Table:
+    """Draw a table of so many rows a slice."""
     n = rows * SLICE_COUNT
     truth = rng.random(n) < PREVALENCE
     site = np.repeat(np.arange(SLICE_COUNT), rows)
@@ -116,10 +116,10 @@ def shift() -> float:
     z = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
 
     def expected(less: float) -> float:
-        means = [(PREVALENCE, APART**2 / 2), (1 - PREVALENCE, -(APART**2) / 2)]
-        return float(
-            sum(w / (1 + np.exp(-(PRIOR + m - less + APART * z))) @ np.ones(len(z)) for w, m in means)
-            / len(z)
+        means = ((PREVALENCE, APART**2 / 2), (1 - PREVALENCE, -(APART**2) / 2))
+        return sum(
+            share * float((1 / (1 + np.exp(-(PRIOR + mean - less + APART * z)))).mean())
+            for share, mean in means
         )
 
     return float(brentq(lambda less: expected(less) * TIMES - PREVALENCE, 0, 5))

@@ -15,7 +15,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, as_estimate
 from clfeval.methods.report import scores
-from clfeval.methods.report.answer import slice_answer
+from clfeval.methods.report.slice_answer import TestedModels, slice_answer
 from clfeval.pages.schema import comparison_rows
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
@@ -345,7 +345,7 @@ def test_a_significant_change_without_a_direction_is_never_called_no_difference(
         {"model": "m", "slice": "site=east", **oe, "verdict": "changed"},
         {"model": "m", "slice": "site=east", **auc, "verdict": "undecided"},
     ]
-    (answer,) = slice_answer([size], both, ["m"], 0.95)
+    (answer,) = slice_answer([size], both, TestedModels(["m"], every=True), 0.95)
     assert (answer.measure, answer.value) == ("oe_ratio", 1.2)
     # 48 of 100 observed; 0.48 / 1.2 predicted
     assert {0.4, 0.48, 1.2, 0.87, 0.04} <= {*numbers_in(answer.text)}
