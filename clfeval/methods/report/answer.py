@@ -23,7 +23,7 @@ from clfeval.formatting import (
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
-from clfeval.methods.report.slice_answer import TestedModels
+from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.records import dataclass, field
 
 
@@ -125,11 +125,11 @@ class ModelRanking:
         return _sort_rows(self.models, self.lead)
 
 
-def choose_tested_models(ranking: ModelRanking, requested: Sequence[str]) -> TestedModels:
+def choose_tested_models(ranking: ModelRanking, requested: Sequence[str]) -> SliceModels:
     """Return the models whose slices are tested; requested: those of --model."""
     ranked = [str(row["model"]) for row in ranking.rows]
     undefined = [str(row["model"]) for row in ranking.models if row["model"] not in ranked]
-    return TestedModels.from_ranking(
+    return SliceModels.from_ranking(
         [*ranked, *undefined], ranking.best_set, ranking.reference, requested
     )
 

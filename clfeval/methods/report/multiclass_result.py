@@ -61,7 +61,7 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
-from clfeval.methods.report.slice_answer import TestedModels, insert_slices
+from clfeval.methods.report.slice_answer import SliceModels, insert_slices
 from clfeval.records import dataclass, replace
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -382,7 +382,7 @@ def _test_slices(
     labels: Mapping[str | None, ClassPatterns],
     question: ReportQuestion,
     measured: ClassMeasures,
-    tested_models: TestedModels,
+    tested_models: SliceModels,
     settings: comparisons.ComparisonSettings,
     options: ReportOptions,
 ) -> slice_tests.SlicesTested:

@@ -64,7 +64,7 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
-from clfeval.methods.report.slice_answer import TestedModels, insert_slices
+from clfeval.methods.report.slice_answer import SliceModels, insert_slices
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
@@ -381,7 +381,7 @@ def _test_slices(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    tested_models: TestedModels,
+    tested_models: SliceModels,
     options: ReportOptions,
 ) -> SlicesTested:
     """Return the tests of each slice against the other rows, and of models inside slices."""

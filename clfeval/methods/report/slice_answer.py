@@ -29,7 +29,7 @@ HARMS = (WORSE, CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
-class TestedModels:
+class SliceModels:
     """The models whose slices are tested, the most important first; every: all of the report."""
 
     names: Sequence[str]
@@ -42,7 +42,7 @@ class TestedModels:
         best_set: BestSet | None,
         reference: str | None,
         requested: Sequence[str],
-    ) -> TestedModels:
+    ) -> SliceModels:
         """Choose at most ten: tied with the best, compared with a reference, or requested.
 
         ranked: all models, the best first. Where no test tells which are tied, all count as such.
@@ -94,7 +94,7 @@ class _Harm:
 
 
 def slice_answer(
-    slices: Sequence[Row], compared: Sequence[Row], tested_models: TestedModels, level: float | None
+    slices: Sequence[Row], compared: Sequence[Row], tested_models: SliceModels, level: float | None
 ) -> Iterator[Answer]:
     """Yield the sentence on slices where tested models are worse; slices: their table."""
     if level is None or not compared:
@@ -135,7 +135,7 @@ def _harms(slices: Sequence[Row], tested: Sequence[Row]) -> list[_Harm]:
 
 
 def _harms_answer(
-    harms: Sequence[_Harm], tested: Sequence[Row], tested_models: TestedModels
+    harms: Sequence[_Harm], tested: Sequence[Row], tested_models: SliceModels
 ) -> Answer:
     """Return the sentences on the worst slices, the number of further ones, and other models."""
     worst = harms[:MOST_HARMS]
@@ -210,7 +210,7 @@ def _risks(ratio: float, slice_row: Row) -> tuple[float, float] | None:
 
 
 def _models_without(
-    harms: Sequence[_Harm], tested: Sequence[Row], tested_models: TestedModels
+    harms: Sequence[_Harm], tested: Sequence[Row], tested_models: SliceModels
 ) -> list[str]:
     """Return the tested models that are worse in no slice."""
     worse = {harm.model for harm in harms}
@@ -235,7 +235,7 @@ def _are(subjects: Sequence[object]) -> str:
     return "is" if len(subjects) == 1 else "are"
 
 
-def _no_harm_answer(tested: Sequence[Row], tested_models: TestedModels) -> Answer:
+def _no_harm_answer(tested: Sequence[Row], tested_models: SliceModels) -> Answer:
     """Return that tested models are not worse in any slice, and which drops are not excluded."""
     models = _models_without((), tested, tested_models)
     slices = list(dict.fromkeys(str(row["slice"]) for row in tested))

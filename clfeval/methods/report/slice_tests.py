@@ -33,7 +33,7 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.comparisons import ESTIMATORS, ComparisonSettings
-from clfeval.methods.report.slice_answer import TestedModels, harm_size, slice_answer
+from clfeval.methods.report.slice_answer import SliceModels, harm_size, slice_answer
 from clfeval.methods.report.slice_family import Changes, SliceFamily, with_simultaneous_intervals
 from clfeval.records import dataclass, field, replace
 
@@ -323,7 +323,7 @@ class SliceEstimates:
 
     def tested(
         self,
-        tested_models: TestedModels,
+        tested_models: SliceModels,
         rest: Mapping[Key, Complement],
         retest: Retest,
         positives: Mapping[str, Any],

@@ -424,8 +424,11 @@ MEANINGS: Mapping[str, str] = {
     "i2": "share of the variance between values that sampling does not explain, from Cochran's Q",
     "heterogeneity.statistic": "Cochran's Q of the hypothesis that all slices have one value",
     "heterogeneity.p": "p-value of that hypothesis",
-    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
-    "worse": "measures by which the slice is significantly worse than outside the slice",
+    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over models, slices and measures; "
+    "empty for models that are not tested",
+    "worse": "measures by which the slice is significantly worse than outside the slice; "
+    "recall:class=NAME is the recall of a class",
+    "recall ▼": "classes whose recall is significantly lower than outside the slice",
     "equal opportunity": "sensitivity is equal in the slice and outside it",
     "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
     "demographic parity": "detection prevalence is equal in the slice and outside it",

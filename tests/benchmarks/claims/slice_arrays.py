@@ -19,7 +19,7 @@ from clfeval.inference.rank_statistics import auc_interval
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import influence_estimate
-from clfeval.methods.report.slice_answer import TestedModels
+from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.methods.report.slice_tests import (
     OF_TWO,
     Complement,
@@ -151,7 +151,7 @@ def slices_tested(
     measures = [RequestedMeasure(name, CATALOG[name], {}, "default") for name in OF_TWO]
     tests = SliceEstimates(values, measures, sizes, LEVEL, (("site",),))
     counts = dict(zip(labels, positives.tolist(), strict=True))
-    return tests.tested(TestedModels([*scores], every=True), rest, outside, counts)
+    return tests.tested(SliceModels([*scores], every=True), rest, outside, counts)
 
 
 def worse_slices(tested: SlicesTested) -> set[tuple[str, str, str]]:
