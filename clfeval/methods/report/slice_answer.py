@@ -143,7 +143,8 @@ def _harms_answer(
     sentences = [
         _describe_harm(harm, 1 if place else with_values) for place, harm in enumerate(worst)
     ]
-    if further := harms[MOST_HARMS:]:
+    further = [harm for harm in harms[MOST_HARMS:] if harm.rows[0]["verdict"] == WORSE]
+    if further:
         models = list(dict.fromkeys(harm.model for harm in further))
         count = format_count(len(further), "further slice")
         text = f"{count} of {join_names(models, most=MOST_MODELS)} {_are(further)} "
