@@ -314,17 +314,25 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 
 
 def _list_differences(rows: Sequence[Row], level: float) -> str:
-    """Return the phrase that lists models with higher or lower values of measures."""
-    parts = [
-        f"{quote_if_ambiguous(str(row['model']))} has "
-        f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
-        f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
-        for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)
-    ]
-    if len(parts) <= MOST_NAMED:
-        return join_words(parts)
-    further = format_count(len(parts) - MOST_NAMED, "further difference")
-    return f"{join_words([*parts[:MOST_NAMED], further])}, listed below"
+    """Return the phrase that lists higher or lower values of measures, the harms first.
+
+    The first interval alone is called adjusted, which all are.
+    """
+    parts = list[str]()
+    for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)[:MOST_NAMED]:
+        direction = "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
+        interval = _format_difference(row, level)
+        if parts:
+            interval = interval.replace(", adjusted ", ", ")
+        title = CATALOG[str(row["measure"])].title
+        model = quote_if_ambiguous(str(row["model"]))
+        parts.append(f"{model} has {direction} {title} ({interval})")
+    text = join_words(parts)
+    further = len(rows) - len(parts)
+    if further:
+        are = "is" if further == 1 else "are"
+        text += f". {format_count(further, 'further difference')} {are} listed below"
+    return text
 
 
 def _format_difference(row: Row, level: float) -> str:

@@ -213,14 +213,12 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         verdict = "There are too few rows to assess the calibration of {}"
         if facts.faults or facts.narrow:
             verdict = UNSURE if facts.faults else WELL
-    if verdict == UNSURE:
-        sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
-        return verdict, sentence, facts.measure
     text = verdict
-    fact = facts.text
     if slope.high is not None and slope.high < 0:
         text = "{} ranks in reverse: rows with higher scores are less often positive"
-    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({fact})"
+    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({facts.text})"
+    if text == UNSURE:
+        sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
     return verdict, sentence, facts.measure
 
 
@@ -228,9 +226,9 @@ def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequ
     """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
     models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
     rows = [row for row in tests if row["model"] == model]
-    smallest = min((cell_value(row["p"]) or 0.0 for row in rows), default=0.0)
-    alone = min(1.0, len(TESTS) * smallest)
-    adjusted = min((cell_value(row["p_adjusted"]) or 0.0 for row in rows), default=0.0)
+    p_values = [p for row in rows if (p := cell_value(row["p"])) is not None]
+    alone = min(1.0, len(TESTS) * min(p_values))
+    adjusted = cell_value(rows[-1]["p_adjusted"]) or 0.0
     value, _, interval = facts.text.partition(", ")
     text = f"{quote_if_ambiguous(model)} has {value}"
     text += f" ({interval})" if interval else ""
