@@ -316,22 +316,24 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 def _list_differences(rows: Sequence[Row], level: float) -> str:
     """Return the phrase that lists higher or lower values of measures, the harms first.
 
-    The first interval alone is called adjusted, which all are.
+    The first interval alone is called adjusted, which all are, and has its p.
     """
     parts = list[str]()
     for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)[:MOST_NAMED]:
         direction = "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
         interval = _format_difference(row, level)
         if parts:
-            interval = interval.replace(", adjusted ", ", ")
+            interval = interval.replace(", adjusted ", ", ").partition(", p ")[0]
         title = CATALOG[str(row["measure"])].title
         model = quote_if_ambiguous(str(row["model"]))
         parts.append(f"{model} has {direction} {title} ({interval})")
     text = join_words(parts)
     further = len(rows) - len(parts)
     if further:
-        are = "is" if further == 1 else "are"
-        text += f". {format_count(further, 'further difference')} {are} listed below"
+        text += (
+            ". Another difference is" if further == 1 else f". Another {further:,} differences are"
+        )
+        text += " listed below"
     return text
 
 

@@ -146,8 +146,9 @@ def _harms_answer(
     further = [harm for harm in harms[MOST_HARMS:] if harm.rows[0]["verdict"] == WORSE]
     if further:
         models = list(dict.fromkeys(harm.model for harm in further))
-        count = format_count(len(further), "further slice")
-        text = f"{count} of {join_names(models, most=MOST_MODELS)} {_are(further)} "
+        several = f"Another {len(further):,} slices"
+        subject = "Another slice" if len(further) == 1 else several
+        text = f"{subject} of {join_names(models, most=MOST_MODELS)} {_are(further)} "
         text += "significantly worse, "
         sentences.append(f"{text}listed below")
     clear = _models_without(harms, tested, tested_models)
