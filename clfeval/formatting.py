@@ -173,6 +173,20 @@ def describe_reference(model: str, given: str) -> str:
     return quote_if_ambiguous(model)
 
 
+def is_reference(model: str, option: str | None) -> bool:
+    """Return whether others are compared with this model; option: the value of --reference."""
+    if option is not None and option.endswith(NAMESAKES):
+        return model.startswith(option.removesuffix("*"))
+    return model == option
+
+
+def candidates_first(models: Sequence[str], option: str | None) -> list[str]:
+    """Return ranked models with the best one that is no reference first, then the references."""
+    references = [model for model in models if is_reference(model, option)]
+    candidates = [model for model in models if model not in references]
+    return [*candidates[:1], *references, *candidates[1:]]
+
+
 def format_deciding_digits(value: float, limit: float) -> str:
     """Write a number with three digits, or as many as distinguish it from its limit."""
     for digits in range(3, 17):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn import metrics
 
@@ -18,6 +19,9 @@ from tests.benchmarks.claims.__main__ import cells
 from tests.benchmarks.claims.planted_faults import UNAFFECTED, WORSE, in_two_tenths
 from tests.benchmarks.claims.populations import FAULTS, Sample, against_old, equal, join, sample
 from tests.benchmarks.claims.reports import report_of
+from tests.benchmarks.claims.slice_arrays import slices_tested, worse_slices
+from tests.benchmarks.claims.tied_models import FAULTS as TIED_FAULTS
+from tests.benchmarks.claims.tied_models import FAULTY, PREVALENCE, SLICE_COUNT, draw, in_a_class
 from tests.benchmarks.coverage.__main__ import topics
 from tests.conftest import ROOT
 
@@ -30,6 +34,9 @@ SOME = (
     "no-fault/4/200",
     "equal/2/scores/reference",
     "equal/5/labels/alone",
+    "tied/recall/200",
+    "tied/false/clusters/none",
+    "tied/false/weights/specificity",
 )
 MODELS = ("m0", "m1")
 MANY = 300_000  # rows, of which every measure is known to about 0.002
@@ -86,6 +93,53 @@ def test_planted_faults_are_read_from_answers_and_tables(tmp_path: Path) -> None
     assert said.tied_set(found) == {"m0": True, "m1": False}
     assert [one[:3] for one in said.relations(found)] == [("m1", "m0", True)]
     assert said.astray(found) == []
+
+
+def test_slices_straight_from_arrays_have_the_tests_of_the_report() -> None:
+    """By sums of their own: p, q and the sentence are those of the report of the table."""
+    table = draw(np.random.default_rng(5), 150, "specificity")
+    tested = slices_tested(table.scores, table.truth, table.site, SLICE_COUNT, PREVALENCE)
+    frame = pl.DataFrame(
+        {
+            "id": np.arange(len(table.truth)),
+            "truth": table.truth * 1,
+            "site": [f"s{s}" for s in table.site.tolist()],
+            **table.scores,
+        }
+    )
+    names = [*table.scores]
+    found = report_of(frame, by="site", model=names, threshold=PREVALENCE)
+    rows = {
+        (row["model"], row["slice"], row["measure"]): row
+        for row in found.tables["comparisons"]
+        if row["against"] == "slice"
+    }
+    assert len(rows) == len(tested.comparisons) == len(names) * SLICE_COUNT * 4
+    for row in tested.comparisons:
+        expected = rows[row["model"], row["slice"], row["measure"]]
+        for name in ("p", "p_adjusted"):
+            assert row[name] == pytest.approx(expected[name], rel=1e-9)
+    assert said.harms_named(found) == worse_slices(tested)
+
+
+@pytest.mark.parametrize("fault", TIED_FAULTS)
+def test_a_fault_in_one_slice_of_a_tied_model_is_named_and_nothing_else(fault: str) -> None:
+    """In most of a few tables; `claims --only tied` has all of them."""
+    named = others = 0
+    for i in range(5):
+        table = draw(np.random.default_rng([SEED, i]), 2000, fault)
+        tested = slices_tested(table.scores, table.truth, table.site, SLICE_COUNT, PREVALENCE)
+        pairs = {(model, label) for model, label, _ in worse_slices(tested)}
+        named += (FAULTY, f"site=s{table.faulty}") in pairs
+        others += bool(pairs - {(FAULTY, f"site=s{table.faulty}")})
+    assert named >= 4
+    assert others <= 1
+
+
+def test_half_of_the_recall_of_one_class_is_named(tmp_path: Path) -> None:
+    events, _ = in_a_class(400, np.random.default_rng(SEED), 0, tmp_path)
+    assert events["fault named"].happened
+    assert not events["another slice or model named"].happened
 
 
 def test_a_worse_specificity_is_read_and_an_equal_area_is_none() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import chain, pairwise
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -58,6 +60,31 @@ def facet_of(label: str, facets: Facets) -> tuple[str, ...]:
     )
 
 
+# the value of a slice that is a bin of numbers: `under 40`, `40 to <65`, `65 or more`
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_BIN = re.compile(rf"under {_NUMBER}|({_NUMBER}) (?:to <{_NUMBER}|or more)")
+
+
+def slice_sort_key(label: str) -> tuple[tuple[int, float, tuple[Any, ...]], ...]:
+    """Return the key that sorts the slices of a facet: bins by their numbers, others naturally."""
+    parts = (part.partition("=") for part in label.split(", "))
+    return tuple(_value_sort_key(value if equals else name) for name, equals, value in parts)
+
+
+def _value_sort_key(value: str) -> tuple[int, float, tuple[Any, ...]]:
+    """Return the key of a value: that of a bin is its lowest number."""
+    matched = _BIN.fullmatch(value)
+    if matched is None:
+        return 1, 0.0, natural_sort_key(value)
+    return 0, -inf if matched[1] is None else float(matched[1]), ()
+
+
+def is_binned(label: str) -> bool:
+    """Return whether a slice is of a bin of numbers, alone or crossed with other columns."""
+    values = (part.partition("=")[2] for part in label.split(", "))
+    return any(_BIN.fullmatch(value) is not None for value in values)
+
+
 def slice_rows(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
     """Return row indices of each slice, ascending; columns: the values of each row."""
 
@@ -95,7 +122,7 @@ def _rows_by_label(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
     """Return row indices of each label, in natural order; DataError for a label of two columns."""
     found: dict[str, Ints] = {}
     for labels, code in facets:
-        ordered = sorted({*labels}, key=natural_sort_key)
+        ordered = sorted({*labels}, key=slice_sort_key)
         rank = {label: i for i, label in enumerate(ordered)}
         kind = np.uint16 if len(ordered) < 2**16 else np.int64  # 16 bits are sorted faster
         rows = np.array([rank[label] for label in labels], kind)[code]

@@ -119,6 +119,7 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
 
 
 UNLIKE = 1.25  # ratio of rows flagged
+MOST_NAMED = 3  # differences with their values, the harms first
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +252,8 @@ def _several_models(
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
     within, said = "" if margin is None else format_exact(margin), list[str]()
     for kind, words in (
-        (BETTER, "significantly better"),
         (WORSE, "significantly worse"),
+        (BETTER, "significantly better"),
         (EQUIVALENT, f"equivalent within {within}"),
         (NOT_WORSE, f"not worse by {within}"),
         (UNDECIDED, "not significantly different"),
@@ -286,6 +287,7 @@ def _operating_point(
     changed.sort(key=lambda row: float(str(row["p_adjusted"])))
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
+    changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
     if len(models) == 1:
         parts = [_detection_difference(row, to, level, at) for row in changed]
         text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
@@ -313,23 +315,27 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 
 
 def _list_differences(rows: Sequence[Row], level: float) -> str:
-    """Return the phrases on models with higher or lower values of measures, two a sentence.
+    """Return the phrase that lists higher or lower values of measures, the harms first.
 
-    Those that are worse come first, and none of them is left out.
+    The first interval alone is called adjusted, which all are, and has its p.
     """
-    harms = [row for row in rows if row["verdict"] == WORSE]
-    gains = [row for row in rows if row["verdict"] != WORSE]
-    parts = [
-        f"{quote_if_ambiguous(str(row['model']))} has "
-        f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
-        f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
-        for row in (*harms, *gains)
-    ]
-    limit = max(2, len(harms) + len(harms) % 2)
-    phrases = [join_words(parts[start : start + 2]) for start in range(0, len(parts[:limit]), 2)]
-    if limit < len(parts):
-        phrases[-1] = join_words(parts[limit - 2 :], most=2)
-    return ". ".join(phrases)
+    parts = list[str]()
+    for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)[:MOST_NAMED]:
+        direction = "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
+        interval = _format_difference(row, level)
+        if parts:
+            interval = interval.replace(", adjusted ", ", ").partition(", p ")[0]
+        title = CATALOG[str(row["measure"])].title
+        model = quote_if_ambiguous(str(row["model"]))
+        parts.append(f"{model} has {direction} {title} ({interval})")
+    text = join_words(parts)
+    further = len(rows) - len(parts)
+    if further:
+        text += (
+            ". Another difference is" if further == 1 else f". Another {further:,} differences are"
+        )
+        text += " listed below"
+    return text
 
 
 def _format_difference(row: Row, level: float) -> str:

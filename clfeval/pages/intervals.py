@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.document import Document, Estimate, Row, as_estimate
-from clfeval.formatting import DIGITS, format_number
+from clfeval.formatting import DIGITS, candidates_first, format_number, is_reference
 from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.pages.chart import Axis, Chart, Series
 from clfeval.pages.command_pages import page_of
@@ -22,8 +22,15 @@ def deciding_measure(result: Document) -> str:
 
 
 def leading_models(result: Document, most: int) -> list[str]:
-    """Return the best model and those not significantly different, by the main table."""
+    """Return the best model and those not significantly different, by the main table.
+
+    With a reference, the best model that is compared with it, the reference, and the others.
+    """
     rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
+    reference = result.parameters.get("reference")
+    names = [str(row["model"]) for row in rows]
+    if any(is_reference(name, reference) for name in names):
+        return candidates_first(names, reference)[:most]
     tied = [str(row["model"]) for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]
     return (tied or [str(row["model"]) for row in rows[:1]])[:most]
 

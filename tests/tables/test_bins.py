@@ -61,3 +61,21 @@ def test_what_cannot_be_cut_is_refused(by: str, code: str) -> None:
     table = frame([1.0, 2.0] * 40).with_columns(sex=pl.Series(["f", "m"] * 40))
     with pytest.raises(clfeval.ClfevalError, match=code):
         clfeval.report(table, truth="truth", by=[by], model=["m"])
+
+
+def test_bins_are_in_the_order_of_their_numbers() -> None:
+    """Not of the alphabet: -5 after -10, and `under` first."""
+    ages = [float(age) for age in range(-20, 80)]
+    found = sizes(frame(ages), "age:-10,-5,9,40")
+    assert [*found] == ["under -10", "-10 to <-5", "-5 to <9", "9 to <40", "40 or more"]
+    crossed = frame(ages).with_columns(sex=pl.Series(["m", "f"] * 50))
+    found = sizes(crossed, "sex*age:9,40")
+    names = [name.split("age=")[-1] for name in found]
+    assert names == [*["under 9", "9 to <40", "40 or more"] * 2]
+
+
+def test_bins_of_a_number_have_no_heterogeneity() -> None:
+    ages = [float(age) for age in range(400)]
+    table = frame(ages).with_columns(site=pl.Series([*"aabbccdd"] * 50))
+    found = clfeval.report(table, truth="truth", by=["age:4", "site"], model=["m"])
+    assert {row["by"] for row in found.tables["heterogeneity"]} == {"site"}

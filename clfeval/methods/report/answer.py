@@ -5,134 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
-from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
+    candidates_first,
     describe_ties,
     format_bound,
     format_count,
     format_exact,
     format_number,
-    format_p_value,
     join_names,
-    join_words,
     quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measurement.label_measures import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
+from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
-
-SPELT_OUT = 2  # slices with their values
-UNCHANGED = [one for one in VERDICTS if one not in (WORSE, BETTER, CHANGED)]
-VERDICT_WORDS = {WORSE: "significantly worse", CHANGED: "significantly different"}
-
-
-def slice_answer(
-    rows: Sequence[Row], compared: Sequence[Row], models: Sequence[str], level: float | None
-) -> Iterator[Answer]:
-    """Yield sentences on slices where models are worse, the leader first; rows: their table."""
-    if level is None or not compared:
-        return
-    for model in models:
-        mine = [row for row in compared if row["model"] == model]
-        tested = [row for row in mine if row["p_adjusted"] is not None]
-        worse = [row for kind in VERDICT_WORDS for row in tested if row["verdict"] == kind]
-        if worse:
-            sizes = {str(row["slice"]): row for row in rows if row["model"] == model}
-            yield _worse_slices_answer(model, worse, tested, sizes)
-        elif model == models[0]:
-            yield _no_worse_answer(model, tested)
-
-
-def slice_tested_models(
-    models: Sequence[Row], lead: str, reference: str | None, named_: Sequence[str]
-) -> list[str]:
-    """Return the models whose slices are tested: the leader, the reference, those of --model."""
-    first = [str(row["model"]) for row in _sort_rows(models, lead)[:1]]
-    names = [str(row["model"]) for row in models]
-    others = names if named_ else [name for name in names if name == reference]
-    return list(dict.fromkeys([*first, *others])) or names[:1]
-
-
-def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
-    slices = list(dict.fromkeys(str(row["slice"]) for row in tested))
-    titles = [
-        CATALOG[name.partition(":")[0]].title
-        for name in dict.fromkeys(str(row["measure"]) for row in tested)
-    ]
-    if not tested:
-        text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
-        return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
-    text = f"{quote_if_ambiguous(model)} is not significantly worse inside than outside "
-    text += "the slice" if len(slices) == 1 else f"any of {format_count(len(slices), 'slice')}"
-    text += f" (by {join_words(titles, most=4, word='or')})."
-    return Answer("slices", text, (model,), str(tested[0]["measure"]))
-
-
-def _worse_slices_answer(
-    model: str, worse: Sequence[Row], tested: Sequence[Row], sizes: Mapping[str, Row]
-) -> Answer:
-    """Return the sentence on the worst slices with values inside and outside."""
-    labels = list(dict.fromkeys(str(row["slice"]) for row in worse))
-    parts = []
-    for label in labels[:SPELT_OUT]:
-        said = []
-        for kind, words in VERDICT_WORDS.items():
-            values = [
-                _format_comparison(row, sizes[label])
-                for row in worse
-                if row["slice"] == label and row["verdict"] == kind
-            ]
-            said += [f"{words}: {join_words(values)}"] if values else []
-        text = f"In {label}, {quote_if_ambiguous(model)} is {'; '.join(said)}"
-        for kinds, words in (
-            ((BETTER,), "significantly better"),
-            (UNCHANGED, "not significantly different"),
-        ):
-            some = [
-                CATALOG[str(row["measure"]).partition(":")[0]].title
-                for row in tested
-                if row["slice"] == label and row["verdict"] in kinds
-            ]
-            are = "is" if len(some) == 1 else "are"
-            text += f"; {join_words(some, most=4)} {are} {words}" if some else ""
-        parts.append(f"{text}.")
-    bad = {str(row["slice"]) for row in worse if row["verdict"] == WORSE}
-    if left_ := [label for label in labels[SPELT_OUT:] if label in bad]:
-        verb = "is" if len(left_) == 1 else "are"
-        parts.append(f"{join_names(left_, most=4)} {verb} also significantly worse.")
-    value = as_estimate(worse[0]["new"])
-    return Answer(
-        "slices",
-        " ".join(parts),
-        (model,),
-        str(worse[0]["measure"]),
-        value.value,
-        value.low,
-        value.high,
-    )
-
-
-def _format_comparison(row: Row, size: Row) -> str:
-    """Format a measure inside and outside; of O:E the predicted and the observed risk."""
-    ratio, other = (as_estimate(row[name]).value for name in ("new", "old"))
-    there, elsewhere = format_number(ratio or 0.0), format_number(other or 0.0)
-    title = CATALOG[str(row["measure"]).partition(":")[0]].title
-    q = f"q {format_p_value(float(str(row['p_adjusted']))).removeprefix('p ')}"
-    if row["measure"] == "oe_ratio" and size.get("positives") is not None and ratio:
-        observed = float(str(size["positives"])) / float(str(size["rows"]))
-        return (
-            f"predicted risk {format_number(observed / ratio)} where {format_number(observed)} "
-            f"is observed (O:E {there}, outside {elsewhere}, {q})"
-        )
-    return f"{title} {there} (outside {elsewhere}, {q})"
 
 
 def score_notes(
@@ -210,7 +103,7 @@ class ModelRanking:
     """The rows of models, and how these are ranked by the leading measure.
 
     level: of intervals, None without. untested: why models were not tested against the best.
-    bounds: how far values of `lead` can be from those of rows, by model.
+    bounds: how far values of `lead` can be from those of rows, by model. reference: as the option.
     """
 
     models: Sequence[Row]
@@ -219,11 +112,27 @@ class ModelRanking:
     level: float | None
     untested: str = ""
     bounds: Mapping[str, float] = field(default_factory=dict)
+    reference: str | None = None
+
+    @property
+    def candidates(self) -> list[Row]:
+        """The rows of models, with the best one that is compared with the reference first."""
+        rows = {str(row["model"]): row for row in self.rows}
+        return [rows[model] for model in candidates_first([*rows], self.reference)]
 
     @property
     def rows(self) -> list[Row]:
         """The rows of models with a value, the best first."""
         return _sort_rows(self.models, self.lead)
+
+
+def choose_tested_models(ranking: ModelRanking, requested: Sequence[str]) -> SliceModels:
+    """Return the models whose slices are tested; requested: those of --model."""
+    ranked = [str(row["model"]) for row in ranking.rows]
+    undefined = [str(row["model"]) for row in ranking.models if row["model"] not in ranked]
+    return SliceModels.from_ranking(
+        [*ranked, *undefined], ranking.best_set, ranking.reference, requested
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +154,8 @@ def report_answer(
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
     if not ranked:
         return (_no_leader_answer(ranking),)
-    leader = str(ranked[0]["model"])
+    candidates = ranking.candidates
+    candidate = str(candidates[0]["model"])
     answers = [_best_model_answer(ranking)]
     if best_set is not None and len(best_set.models) >= FEW and best_set.optimism >= MIN_OPTIMISM:
         answers.append(_corrected_answer(ranked[0], lead, best_set))
@@ -254,10 +164,10 @@ def report_answer(
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
     if calibration_tests or not any(ranking.bounds.values()):
-        answers += calibration_answer(ranked, best_set, calibration_tests, ranking.level)
+        answers += calibration_answer(candidates, best_set, calibration_tests, ranking.level)
     answers += _net_benefit_answer(ranked, best_by_net_benefit)
     its = answers[-1].code == "probabilities" and TIED not in answers[-1].text
-    answers += _decision_curve_answer(leader, whole_table_rows(decision), ranking.level, its=its)
+    answers += _decision_curve_answer(candidate, whole_table_rows(decision), ranking.level, its=its)
     if len(answers) <= FEW:
         answers += _resolution_answer(best_set, lead, ranking.level)
     elif len(answers) > FEW + 1:  # the least important sentence is omitted

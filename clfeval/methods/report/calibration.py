@@ -17,7 +17,13 @@ from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value
 from clfeval.document.rows import deferred_rows
-from clfeval.formatting import format_count, format_number, join_names, quote_if_ambiguous
+from clfeval.formatting import (
+    format_count,
+    format_number,
+    format_p_value,
+    join_names,
+    quote_if_ambiguous,
+)
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.hypothesis_tests import (
     CalibrationTests,
@@ -141,7 +147,7 @@ HARDLY = 0.02  # negligible difference of shares
 MISCALIBRATED = "{} is miscalibrated: {}"
 WELL = "{} is well calibrated"
 TIED = ", tied with it,"
-UNSURE = "{} is not significantly miscalibrated"
+UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
 
 
 def calibration_answer(
@@ -162,7 +168,8 @@ def calibration_answer(
     ]
     if others:
         how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += f"; {join_names(others)}{TIED} {'is' if len(others) == 1 else 'are'} {how}"
+        text += ". " if verdict == UNSURE else "; "
+        text += f"{join_names(others)}{TIED} {'is' if len(others) == 1 else 'are'} {how}"
     one = as_estimate(ranked[0][measure])
     return [
         Answer(
@@ -207,13 +214,29 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         if facts.faults or facts.narrow:
             verdict = UNSURE if facts.faults else WELL
     text = verdict
-    fact = facts.text
     if slope.high is not None and slope.high < 0:
         text = "{} ranks in reverse: rows with higher scores are less often positive"
+    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({facts.text})"
     if text == UNSURE:
-        fact = f"adjusted p = {format_number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
-    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({fact})"
+        sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
     return verdict, sentence, facts.measure
+
+
+def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
+    """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
+    models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
+    rows = [row for row in tests if row["model"] == model]
+    p_values = [p for row in rows if (p := cell_value(row["p"])) is not None]
+    alone = min(1.0, len(TESTS) * min(p_values))
+    adjusted = cell_value(rows[-1]["p_adjusted"]) or 0.0
+    value, _, interval = facts.text.partition(", ")
+    text = f"{quote_if_ambiguous(model)} has {value}"
+    text += f" ({interval})" if interval else ""
+    text += f", {' and '.join(facts.faults)}; {UNSURE} {format_p_value(alone)}"
+    if len(models) > 1:
+        adjusted_text = format_p_value(adjusted).removeprefix("p ")
+        text += f", {adjusted_text} adjusted for {len(models):,} models"
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.rows import ScoredRows
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
@@ -31,9 +32,12 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
+    Retest,
     complement_estimates,
+    label_complement_estimates,
     shared_cluster_correlation,
     shared_clusters,
+    slice_complements,
     subtract_counts,
 )
 from clfeval.records import dataclass, field, replace
@@ -172,6 +176,21 @@ class ComplementScores:
         if name not in self._known:
             self._known[name] = make()
         return self._known[name]
+
+
+def measure_complements(
+    sample: Sample,
+    measures: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
+    retest_scores: Retest,
+    model: str,
+    labels: Sequence[str],
+    excluded: Sequence[str],
+) -> dict[Key, Complement]:
+    """Measure labels and scores in the rows outside each slice and outside `excluded` slices."""
+    complements = slice_complements(sample, labels, excluded)
+    of_labels = label_complement_estimates(sample, complements, measures, settings)
+    return {**dict(of_labels), **retest_scores(model, labels, excluded)}
 
 
 def _power_sums(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:

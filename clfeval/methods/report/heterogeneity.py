@@ -8,9 +8,12 @@ from math import hypot
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.counts.evaluated_rows import Facets, facet_of
-from clfeval.document import Estimate, Row, as_estimate, cell_value
+from clfeval.counts.evaluated_rows import Facets, facet_of, is_binned
+from clfeval.document import Answer, Estimate, Row, as_estimate, cell_value
+from clfeval.formatting import format_count, format_number, format_p_value, quote_if_ambiguous
 from clfeval.inference.heterogeneity import FEWEST, random_effects
+from clfeval.inference.proportions import holm
+from clfeval.measures.catalog import CATALOG
 
 Map = Callable[[Floats], Floats]
 
@@ -31,8 +34,11 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
 
     rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale,
     with standard errors (and bounds, added in quadrature) by the delta method. Slices without a
-    standard error, or with an area of 0 or 1, are left out; at least three are needed.
+    standard error, or with an area of 0 or 1, are left out; at least three are needed. Bins of a
+    number are ordered: a new one is no draw from the same distribution, so they have no rows.
     """
+    labels = {str(row["slice"]) for row in rows if row["slice"] is not None}
+    binned = {facet_of(label, facets) for label in labels if is_binned(label)}
     found = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
     for row in rows if level is not None else ():
         value, name, error = as_estimate(row["value"]).value, str(row["measure"]), row["se"]
@@ -40,6 +46,8 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
             continue
         if value > 0 and (name != "roc_auc" or value < 1):
             key = facet_of(str(row["slice"]), facets), name, str(row["model"])
+            if key[0] in binned:
+                continue
             both = hypot(cell_value(error) or 0.0, cell_value(row.get("bound")) or 0.0)
             found.setdefault(key, []).append((value, both))
     order = sorted(found, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1])))
@@ -71,3 +79,31 @@ def _rows(
             "statistic": one.q,
             "p": one.p,
         }
+
+
+ENOUGH_GROUPS = 5  # slices from which the interval of a new one is said
+
+
+def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: float) -> list[Answer]:
+    """Return the sentence on the most significant heterogeneity of a tested model, if there is one.
+
+    rows: of table `heterogeneity`; p adjusted by Holm's rule over its rows of these models.
+    """
+    tested = [row for row in rows if row["model"] in models]
+    adjusted = holm([cell_value(row["p"]) or 0.0 for row in tested])
+    p, row = min(zip(adjusted, tested, strict=True), key=lambda pair: pair[0], default=(1.0, {}))
+    if not p < 1 - level:
+        return []
+    model, title = str(row["model"]), CATALOG[str(row["measure"])].title
+    groups = cell_value(row["slices"]) or 0
+    text = f"Between {format_count(groups, 'value')} of {row['by']}, the {title} of "
+    text += f"{quote_if_ambiguous(model)} differs (I² {format_number(cell_value(row['i2']) or 0.0)}"
+    text += f", adjusted {format_p_value(p)})"
+    new = as_estimate(row["prediction"])
+    if groups >= ENOUGH_GROUPS and new.low is not None and new.high is not None:
+        text += f"; at a new one, expect {format_number(new.low)} to {format_number(new.high)}"
+    return [
+        Answer(
+            "heterogeneity", f"{text}.", (model,), str(row["measure"]), new.value, new.low, new.high
+        )
+    ]

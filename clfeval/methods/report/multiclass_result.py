@@ -17,6 +17,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Document, ResultNote, Row, shorten_answer
 from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import class_sizes
@@ -42,8 +43,8 @@ from clfeval.methods.report import comparisons, slice_tests
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
+    choose_tested_models,
     report_answer,
-    slice_tested_models,
 )
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
@@ -60,6 +61,7 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
+from clfeval.methods.report.slice_answer import SliceModels, insert_slices
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
@@ -101,7 +103,16 @@ def multiclass_result(
     compared = _compare(predictions, all_rows, question, measured, settings, options)
     model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
     models = [row for row in model_table if row["slice"] is None]
-    slices = _test_slices(sample, labels, question, measured, models, settings, options)
+    ranking = ModelRanking(
+        models,
+        question.lead,
+        compared.best_sets.get(question.lead),
+        options.confidence,
+        explain_untested(options, same_rows=True),
+        reference=options.reference,
+    )
+    tested_models = choose_tested_models(ranking, sample.roles.model)
+    slices = _test_slices(sample, labels, question, measured, tested_models, settings, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
@@ -116,20 +127,15 @@ def multiclass_result(
         tables["baselines"] = _baseline_table(
             all_rows, question.requested, measured.rows, options.seed
         )
-    ranking = ModelRanking(
-        models,
-        question.lead,
-        compared.best_sets.get(question.lead),
-        options.confidence,
-        explain_untested(options, same_rows=True),
-    )
     leader, *further = report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
     )
     answer = (
         *_order_answers(predictions),
-        *comparison_answers(comparison_rows, question.lead, options, measure_names),
-        *slices.sentences[:1],
+        *insert_slices(
+            comparison_answers(comparison_rows, question.lead, options, measure_names),
+            slices.sentences[:1],
+        ),
         leader,
         *slices.sentences[1:],
         *further,
@@ -364,12 +370,20 @@ class ClassComplements:
         return self.measure([model], labels, excluded)
 
 
+def _with_recall(measures: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
+    """Return measures with sensitivity, of which the recall of each class is measured."""
+    if any(measure.name == "sensitivity" for measure in measures):
+        return [*measures]
+    recall = RequestedMeasure("sensitivity", CATALOG["sensitivity"], {}, "default")
+    return [*measures, recall]
+
+
 def _test_slices(
     sample: Sample,
     labels: Mapping[str | None, ClassPatterns],
     question: ReportQuestion,
     measured: ClassMeasures,
-    models: Sequence[Row],
+    tested_models: SliceModels,
     settings: comparisons.ComparisonSettings,
     options: ReportOptions,
 ) -> slice_tests.SlicesTested:
@@ -385,21 +399,23 @@ def _test_slices(
     if not sizes:
         return slice_tests.SlicesTested()
     measures = slice_tests.slice_test_measures(question.requested, several=True)
+    recalls = slice_tests.class_recalls(sizes)
     complements = ClassComplements(
         labels,
         measured.scores,
-        measures,
+        _with_recall(measures),
         slice_tests.use_default_intervals(options.interval_settings),
         spans=any(size.spans for size, _ in sizes.values()),
     )
     tests = slice_tests.SliceEstimates(
-        slice_tests.slice_values(measured.rows), measures, sizes, options.confidence, sample.facets
+        slice_tests.slice_values(measured.rows),
+        [*measures, *recalls],
+        sizes,
+        options.confidence,
+        sample.facets,
     )
     tested = tests.tested(
-        slice_tested_models(models, question.lead, options.reference, sample.roles.model),
-        complements.measure(all_rows.models, sizes, ()),
-        complements.retest,
-        {},
+        tested_models, complements.measure(all_rows.models, sizes, ()), complements.retest, {}
     )
     estimates_inside = comparisons.slice_label_estimates(
         labels, question.compared, question.lead, options, class_label_estimates

@@ -41,19 +41,19 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
-from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
     bound_notes,
+    choose_tested_models,
     report_answer,
     sample_notes,
     score_notes,
-    slice_tested_models,
 )
 from clfeval.methods.report.baselines import two_class_baselines
-from clfeval.methods.report.heterogeneity import heterogeneity_rows
+from clfeval.methods.report.complement_scores import measure_complements
+from clfeval.methods.report.heterogeneity import heterogeneity_answer, heterogeneity_rows
 from clfeval.methods.report.matched_answer import put_same_specificity_first
 from clfeval.methods.report.matched_operating_point import TABLE
 from clfeval.methods.report.model_estimates import (
@@ -66,13 +66,14 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
+from clfeval.methods.report.slice_answer import SliceModels, insert_slices
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
-    Retest,
     SliceEstimates,
     SlicesTested,
     label_complement_estimates,
+    positives_by_slice,
     slice_complements,
     slice_sizes,
     slice_test_measures,
@@ -143,7 +144,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     measured = _measure(sample, question, options)
     compared = _compare(sample, question, measured, options)
     models = _first_screen(sample, measured.of_all_rows, compared)
-    slices = _test_slices(sample, question, measured, models, options)
+    ranking = ModelRanking(
+        models, question.lead, compared.best_set, options.confidence, reference=options.reference
+    )
+    slices = _test_slices(
+        sample, question, measured, choose_tested_models(ranking, sample.roles.model), options
+    )
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables = _own_tables(sample, question, measured, options)
     tables.update(slices.tables)
@@ -157,26 +163,13 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         compared=options.reference is not None and len(sample.slices) > 1,
         by=bool({*sample.roles.by} - {"file"}),
     )
-    leader, *further = _leader_answers(
-        sample, question, measured, compared, models, tables, options
-    )
-    reference_answers = comparison_answers(
-        comparison_rows,
-        compared.lead,
-        options,
-        _measure_table_names,
-        compared.instead,
-        _make_operating_point(sample),
-    )
+    leader, *further = _leader_answers(sample, question, measured, ranking, tables, options)
     answer = (
-        *put_same_specificity_first(
-            [*reference_answers], tables.get(TABLE, ()), options.reference, options.level
-        ),
+        *_comparison_sentences(sample, compared, slices, tables, options),
         *_threshold_answers(tables, leader, options),
-        *slices.sentences[:1],
         leader,
         *slices.sentences[1:],
-        *_restrict_answers(further, options),
+        *_restrict_answers(further, options, shortened=len(slices.sentences) > 1),
     )
 
     def models_of_slices() -> list[Row]:
@@ -195,6 +188,28 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         answer=shorten_answer(answer),
         warnings=_notes(sample, question.requested, measured.scores.lost, models, bound_note),
     )
+
+
+def _comparison_sentences(
+    sample: Sample,
+    compared: TwoClassComparisons,
+    slices: SlicesTested,
+    tables: Mapping[str, Rows],
+    options: ReportOptions,
+) -> list[Answer]:
+    """Return sentences on the reference, at its specificity first, with the first one on slices."""
+    sentences = comparison_answers(
+        [*compared.rows, *slices.comparisons],
+        compared.lead,
+        options,
+        _measure_table_names,
+        compared.instead,
+        _make_operating_point(sample),
+    )
+    at_specificity = put_same_specificity_first(
+        [*sentences], tables.get(TABLE, ()), options.reference, options.level
+    )
+    return insert_slices(at_specificity, slices.sentences[:1])
 
 
 def _min_cell(sample: Sample) -> int:
@@ -383,7 +398,7 @@ def _test_slices(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    models: Sequence[Row],
+    tested_models: SliceModels,
     options: ReportOptions,
 ) -> SlicesTested:
     """Return the tests of each slice against the other rows, and of models inside slices."""
@@ -407,12 +422,12 @@ def _test_slices(
         sample.facets,
     )
     tested = tests.tested(
-        slice_tested_models(models, question.lead, options.reference, sample.roles.model),
+        tested_models,
         rest,
         partial(
-            _retest_complements, sample, measures, options.interval_settings, measured.scores.retest
+            measure_complements, sample, measures, options.interval_settings, measured.scores.retest
         ),
-        _positives_by_slice(sample),
+        positives_by_slice(sample),
     )
     label_estimates_inside = comparisons.slice_label_estimates(
         sample.patterns,
@@ -425,35 +440,13 @@ def _test_slices(
     settings = comparisons.ComparisonSettings.from_options(options, _measure_table_names)
     reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
     tables = {name: rows for name, rows in tested.tables.items() if name == "slices" or not hidden}
+    sentences = [*tested.sentences]
     # no cluster is in two groups
     if not any(size.spans for size, _ in tests.sizes.values()):
         groups = heterogeneity_rows(measured.rows, sample.facets, options.confidence)
         tables |= {"heterogeneity": groups} if groups else {}
-    return SlicesTested(tables, [*tested.comparisons, *reference_rows], tested.sentences)
-
-
-def _retest_complements(
-    sample: Sample,
-    measures: Sequence[RequestedMeasure],
-    settings: IntervalSettings,
-    retest_scores: Retest,
-    model: str,
-    labels: Sequence[str],
-    excluded: Sequence[str],
-) -> dict[Key, Complement]:
-    """Measure the rows outside each slice and outside the `excluded` slices."""
-    complements = slice_complements(sample, labels, excluded)
-    of_labels = label_complement_estimates(sample, complements, measures, settings)
-    return {**dict(of_labels), **retest_scores(model, labels, excluded)}
-
-
-def _positives_by_slice(sample: Sample) -> dict[str, Any]:
-    """Return the number of positives of each slice."""
-    return {
-        label: counts.display_units("positives").max().item()
-        for label, counts in sample.slices.items()
-        if label is not None
-    }
+        sentences += heterogeneity_answer(groups, tested_models.names, options.level)
+    return SlicesTested(tables, [*tested.comparisons, *reference_rows], sentences)
 
 
 def _prevalence_rows(
@@ -481,8 +474,7 @@ def _leader_answers(
     sample: Sample,
     question: ReportQuestion,
     measured: SampleMeasures,
-    compared: TwoClassComparisons,
-    models: Sequence[Row],
+    ranking: ModelRanking,
     tables: Mapping[str, Rows],
     options: ReportOptions,
 ) -> list[Answer]:
@@ -500,30 +492,33 @@ def _leader_answers(
     elif measured.equal_models == measured.scores.equal_models:
         equal = "scores"
     bounds = {}
-    if compared.best_set is None:
+    if ranking.best_set is None:
         bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
-    ranking = ModelRanking(
-        models, question.lead, compared.best_set, options.confidence, untested, bounds
-    )
     leader, *further = report_answer(
-        ranking,
+        replace(ranking, untested=untested, bounds=bounds),
         whole_table_rows(tables.get("decision", ())),
         tables.get("calibration_tests", ()),
         EqualModels(measured.equal_models, equal),
-        best_by_net_benefit(sample, models, options),
+        best_by_net_benefit(sample, ranking.models, options),
     )
     if question.lead == LEAD_OF_LABELS:
         leader = provenance.prefix_threshold(leader, sample.thresholds)
     return [leader, *further]
 
 
-def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
-    """Return sentences that hold beside chosen thresholds and other prevalences."""
+def _restrict_answers(
+    answers: Sequence[Answer], options: ReportOptions, *, shortened: bool
+) -> list[Answer]:
+    """Return sentences that hold beside chosen thresholds and other prevalences.
+
+    shortened: without the corrected value, so that a sentence on slices has room.
+    """
     restricted = []
     for answer in answers:
         text = f"At the prevalence of these rows, {answer.text[:1].lower()}{answer.text[1:]}"
         is_of_curves = answer.code in ("helps", "helps-nowhere")
-        if answer.code == "corrected" and (options.uses_thresholds or options.populations):
+        has_others = options.uses_thresholds or options.populations or shortened
+        if answer.code == "corrected" and has_others:
             continue
         is_restricted = is_of_curves and options.populations
         restricted.append(replace(answer, text=text) if is_restricted else answer)

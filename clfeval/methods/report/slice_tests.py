@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Influence, Ints
 from clfeval.compare import change
-from clfeval.compare.families import adjusted_fdr, slice_reference_rows
+from clfeval.compare.families import slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, subtract_part
@@ -21,6 +21,7 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
+from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import (
     OF_A_CLASS,
     ROWS,
@@ -31,8 +32,9 @@ from clfeval.methods.measurement.measure_rows import label_measure_rows, takes_s
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
-from clfeval.methods.report.answer import slice_answer
 from clfeval.methods.report.comparisons import ESTIMATORS, ComparisonSettings
+from clfeval.methods.report.slice_answer import SliceModels, harm_size, slice_answer
+from clfeval.methods.report.slice_family import Changes, SliceFamily, with_simultaneous_intervals
 from clfeval.records import dataclass, field, replace
 
 # measures that test slices: of two classes, of more; ranking, calibration, operating point
@@ -48,8 +50,8 @@ NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
     "overconfidence": (ROWS, ()),
 }
 REST = "(other rows)"
+RECALL = "recall:class="  # of one of several classes, with its name
 Key = tuple[str, str, str]  # slice, model, measure
-Changes = dict[tuple[str, str], change.Change]  # of one model, by slice and measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class SliceSize:
     least: float  # effective rows, or clusters, of the smallest class
     alike: bool  # independent, unweighted rows
     spans: bool  # a cluster has rows outside the slice
+    names: tuple[str, ...] = ()  # of several classes
+    clusters: float = inf
 
     @property
     def enough(self) -> bool:
@@ -69,9 +73,16 @@ class SliceSize:
 
     def enough_for(self, metric: str) -> bool:
         """Return whether there are enough rows to test a measure."""
+        if metric.startswith(RECALL):
+            return self.class_size(metric) >= OF_A_CLASS
         rows, classes = NEEDED.get(metric, (ROWS, None))
         some = self.classes if classes is None else [self.classes[k] for k in classes]
         return sum(self.classes) >= rows and min(some, default=inf) >= OF_A_CLASS
+
+    def class_size(self, metric: str) -> float:
+        """Return the effective rows, or clusters, of the class whose recall a measure is."""
+        sizes = dict(zip(self.names, self.classes, strict=True))
+        return min(self.clusters, sizes.get(metric.removeprefix(RECALL), 0.0))
 
 
 Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the other rows
@@ -79,12 +90,32 @@ Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the o
 
 def slice_values(metrics: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
     """Return the estimates of slices by model and measure, then by slice."""
-    found: dict[tuple[str, str], dict[str, Estimate]] = {}
+    values: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in metrics:
-        if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-            key = str(row["model"]), str(row["measure"])
-            found.setdefault(key, {})[str(row["slice"])] = as_estimate(row["value"])
-    return found
+        name = _tested_name(row)
+        if row["slice"] is not None and name:
+            key = str(row["model"]), name
+            values.setdefault(key, {})[str(row["slice"])] = as_estimate(row["value"])
+    return values
+
+
+def _tested_name(row: Row) -> str:
+    """Return the measure of a row as slices are tested by it; empty for one of no test."""
+    if row["estimator"] in ESTIMATORS:
+        return str(row["measure"])
+    is_recall = row["estimator"] == "class" and row["measure"] == "sensitivity"
+    return f"{RECALL}{row['class']}" if is_recall else ""
+
+
+def class_recalls(sizes: Sizes) -> list[RequestedMeasure]:
+    """Return the recall of each class with enough rows in a slice and outside it."""
+    names = dict.fromkeys(
+        name
+        for pair in sizes.values()
+        for name in pair[0].names
+        if all(size.enough_for(f"{RECALL}{name}") for size in pair)
+    )
+    return [RequestedMeasure(f"{RECALL}{name}", CATALOG["recall"], {}, "default") for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +150,8 @@ def complement_estimates(
 ) -> Iterator[tuple[Key, Complement]]:
     """Yield measures of the rows outside a slice, from rows named by `slice`."""
     for row in rows:
-        if row["estimator"] in ESTIMATORS:
-            key = str(row["slice"]), str(row["model"]), str(row["measure"])
+        if name := _tested_name(row):
+            key = str(row["slice"]), str(row["model"]), name
             yield key, Complement(as_estimate(row["value"]), rho.get(key, 0.0))
 
 
@@ -198,12 +229,22 @@ def slice_sizes(sample: Sample, others: Sample) -> Sizes:
     return found
 
 
+def positives_by_slice(sample: Sample) -> dict[str, Any]:
+    """Return the number of positives of each slice."""
+    return {
+        label: counts.display_units("positives").max().item()
+        for label, counts in sample.slices.items()
+        if label is not None
+    }
+
+
 def multiclass_slice_sizes(
     whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of a slice and of its complement with several classes."""
     there = class_sizes(whole, len(whole.classes)) > 0
-    return _sizes_of_parts(
+    names = tuple(np.array(whole.classes, object)[there].tolist())
+    sizes = _sizes_of_parts(
         *(
             (
                 from_units(one.n.sum(), one.unit).item(),
@@ -213,6 +254,8 @@ def multiclass_slice_sizes(
             for one in (part, left)
         )
     )
+    inside, outside = (replace(size, names=names) for size in sizes)
+    return inside, outside
 
 
 def _sizes_of_parts(
@@ -222,10 +265,10 @@ def _sizes_of_parts(
     spans = shared_clusters(*(owned for *_, owned in parts)) is not None
     found = list[SliceSize]()
     for rows, classes, owned in parts:
-        least = min(classes, default=0.0)
-        if isinstance(owned, ClusterCounts):
-            least = min(least, owned.size)
-        found.append(SliceSize(rows, tuple(classes), least, owned is None, spans))
+        clusters = owned.size if isinstance(owned, ClusterCounts) else inf
+        least = min(clusters, *classes) if classes else 0.0
+        sizes = tuple(classes)
+        found.append(SliceSize(rows, sizes, least, owned is None, spans, clusters=clusters))
     return found[0], found[1]
 
 
@@ -280,14 +323,15 @@ class SliceEstimates:
 
     def tested(
         self,
-        models: Sequence[str],
+        tested_models: SliceModels,
         rest: Mapping[Key, Complement],
         retest: Retest,
         positives: Mapping[str, Any],
     ) -> SlicesTested:
-        """Return what the tests give; models: those whose worse slices are excluded from others."""
-        tables, comparisons = self.tables(rest, models, retest, positives)
-        sentences = slice_answer(tables["slices"], comparisons, models, self.level)
+        """Return what the tests give: tables, rows of `comparisons`, and the sentence."""
+        changes = self.family_changes(tested_models.names, rest, retest)
+        tables, comparisons = self.tables(changes, rest, positives)
+        sentences = slice_answer(tables.get("slices", ()), comparisons, tested_models, self.level)
         return SlicesTested(tables, comparisons, [*sentences])
 
     def reference_rows(
@@ -320,6 +364,7 @@ class SliceEstimates:
                 label: value
                 for label, value in self.values.get((model, measure.name), {}).items()
                 if (label, model, measure.name) in rest
+                and (not measure.name.startswith(RECALL) or self._enough(label, measure.name))
             }
             if values:
                 complements = [rest[label, model, measure.name] for label in values]
@@ -347,7 +392,7 @@ class SliceEstimates:
         changes = Changes()
         numbers = zip(*(x.tolist() for x in (d, low, high, p)), strict=True)
         for i, (label, row) in enumerate(zip(labels, numbers, strict=True)):
-            enough = all(size.enough_for(measure.name) for size in self.sizes[label])
+            enough = self._enough(label, measure.name)
             reason = news[i].reason or olds[i].reason or "too_few_rows"
             changes[label, measure.name] = change.Change(
                 olds[i],
@@ -360,74 +405,77 @@ class SliceEstimates:
             )
         return changes
 
-    def adjusted_changes(
-        self, model: str, rest: Mapping[Key, Complement], retest: Retest | None
-    ) -> Changes:
-        """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
+    def family_changes(
+        self, models: Sequence[str], rest: Mapping[Key, Complement], retest: Retest | None
+    ) -> dict[str, Changes]:
+        """Return the changes of the tested models, adjusted as one family, with joint limits.
 
-        The worst slice that is significantly worse is excluded from complements of the others of
-        its columns, tested again until none is added. retest: measures these complements.
+        retest: measures the rows outside slices and outside those already named.
         """
-        changes, level = self.changes(model, rest), self.level or 0.95
-        named = dict[str, Changes]()
-        while True:
-            changes = dict(zip(changes, adjusted_fdr([*changes.values()]), strict=True))
-            worse = [
-                key
-                for key, one in changes.items()
-                if key[0] not in named and one.verdict(key[1], level) == change.WORSE
-            ]
-            if not worse:
-                break
-            label = min(worse, key=lambda key: (changes[key].adjusted or 0.0, changes[key].p))[0]
-            named[label] = {key: one for key, one in changes.items() if key[0] == label}
-            facet = facet_of(label, self.facets)
-            without = [one for one in named if facet_of(one, self.facets) == facet]
-            others = [
-                one
-                for one in self.sizes
-                if facet_of(one, self.facets) == facet and one not in named
-            ]
-            if retest is None or not others:
-                continue
-            fresh = self.changes(model, retest(model, others, without))
-            changes |= {key: one for key, one in fresh.items() if one.difference.value is not None}
-        for mine in named.values():
-            changes |= mine
-        return changes
+        level = self.level or 0.95
+
+        def remeasure(model: str, labels: Sequence[str], excluded: Sequence[str]) -> Changes:
+            return {} if retest is None else self.changes(model, retest(model, labels, excluded))
+
+        family = SliceFamily(
+            {model: self.changes(model, rest) for model in models},
+            [*self.sizes],
+            self.facets,
+            level,
+            None if retest is None else remeasure,
+        )
+        measures = {measure.name: measure for measure in self.held}
+
+        def freedom(metric: str, labels: Sequence[str]) -> Floats:
+            return self._freedom(measures[metric], labels)
+
+        return with_simultaneous_intervals(family.adjusted_changes(), freedom, level)
 
     def tables(
         self,
+        changes_by_model: Mapping[str, Changes],
         rest: Mapping[Key, Complement],
-        judged: Sequence[str],
-        retest: Retest | None,
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:
-        """Return tables, rows of `comparisons`; judged: models whose worse slices are excluded."""
-        rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
-        for model in dict.fromkeys([*judged, *(model for model, _ in self.values)]):
-            changes = self.adjusted_changes(model, rest, retest if model in judged else None)
-            mine = [self._row(model, label, changes, positives) for label in self.sizes]
-            rows += sorted(
-                mine, key=lambda row: (not row["worse"], row["q"] is None, row["q"] or 0.0)
-            )
-            ordered = sorted(
-                changes,
-                key=lambda key: (changes[key].adjusted is None, changes[key].adjusted or 0.0),
-            )
-            compared += [
-                change.comparison_row(
-                    "slice", metric, model, REST, changes[label, metric], level, part=label
-                )
-                for label, metric in ordered
-            ]
+        """Return tables, and rows of `comparisons`; models that are not tested have no p.
+
+        Slices in which a model is significantly worse come first, the worst of all models first.
+        """
+        rows, compared, extremes = list[Row](), list[Row](), list[Row]()
+        for model in dict.fromkeys([*changes_by_model, *(model for model, _ in self.values)]):
+            changes = changes_by_model.get(model)
+            if changes is None:
+                untested = self.changes(model, rest).items()
+                changes = {key: replace(difference, p=None) for key, difference in untested}
+            rows += [self._row(model, label, changes, positives) for label in self.sizes]
+            compared += self._comparison_rows(model, changes)
             extremes += self._extremes(model)
+        sizes = _harm_sizes(compared, rows)
+        rows.sort(
+            key=lambda row: (
+                not row["worse"],
+                -sizes.get((str(row["model"]), str(row["slice"])), 0.0),
+            )
+        )
         tables = {"slices": rows, "extremes": extremes}
         return {name: each for name, each in tables.items() if each}, compared
 
+    def _comparison_rows(self, model: str, changes: Changes) -> list[Row]:
+        """Return the rows of `comparisons` of a model, the smallest q first."""
+        ordered = sorted(
+            changes, key=lambda key: (changes[key].adjusted is None, changes[key].adjusted or 0.0)
+        )
+        return [
+            change.comparison_row(
+                "slice", metric, model, REST, changes[label, metric], self.level or 0.95, part=label
+            )
+            for label, metric in ordered
+        ]
+
     def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
         """Return the row of a slice: each measure, the least q, and measures it is worse by."""
-        level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
+        level = self.level or 0.95
+        mine = {metric: one for (part, metric), one in changes.items() if part == label}
         usual = [
             one.name
             for one in self.held
@@ -453,19 +501,21 @@ class SliceEstimates:
             "worse": worse,
         }
 
+    def _enough(self, label: str, metric: str) -> bool:
+        """Return whether a slice and the other rows have enough rows to test a measure."""
+        return all(size.enough_for(metric) for size in self.sizes[label])
+
     def _freedom(self, one: RequestedMeasure, labels: Sequence[str]) -> Floats:
         """Return the degrees of freedom of each difference: infinite for shares of plain rows."""
         share = one.measure.share is not None
-        return np.array(
-            [
-                inf
-                if share and self.sizes[label][0].alike
-                else max(
-                    1.0, min(size.least or sum(size.classes) for size in self.sizes[label]) - 1
-                )
-                for label in labels
-            ]
-        )
+        freedom = list[float]()
+        for label in labels:
+            sizes = [size.least or sum(size.classes) for size in self.sizes[label]]
+            if one.name.startswith(RECALL):
+                sizes = [size.class_size(one.name) for size in self.sizes[label]]
+            independent = share and self.sizes[label][0].alike
+            freedom.append(inf if independent else max(1.0, min(sizes) - 1))
+        return np.array(freedom)
 
     def _extremes(self, model: str) -> Iterator[Row]:
         """Yield the largest value less the smallest by each measure and column of slices.
@@ -473,6 +523,8 @@ class SliceEstimates:
         Limits at 1 - (1 - level) / pairs (Bonferroni); with common clusters the worst correlation.
         """
         for measure in self.held:
+            if measure.name.startswith(RECALL):
+                continue
             values = self.values.get((model, measure.name), {})
             labels_by_facet: dict[tuple[str, ...], list[str]] = {}
             for label, value in values.items():
@@ -507,3 +559,14 @@ class SliceEstimates:
             "gap": change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d)),
             "slices": len(labels),
         }
+
+
+def _harm_sizes(compared: Sequence[Row], slices: Sequence[Row]) -> dict[tuple[str, str], float]:
+    """Return the size of the largest harm of each model and slice; slices: their table."""
+    rows = {(str(row["model"]), str(row["slice"])): row for row in slices}
+    sizes = dict[tuple[str, str], float]()
+    for row in compared:
+        if row["verdict"] == change.WORSE:
+            key = str(row["model"]), str(row["slice"])
+            sizes[key] = max(sizes.get(key, 0.0), harm_size(row, rows[key]))
+    return sizes

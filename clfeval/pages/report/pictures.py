@@ -21,6 +21,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages import intervals
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Series, Span
 from clfeval.pages.report import SHARE_RANGE, page_charts
+from clfeval.pages.report.requested_tables import slice_models
 from clfeval.pages.schema import comparison_rows
 from clfeval.pages.table_parts import sort_by_column
 
@@ -384,15 +385,19 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
 
 
 def _slices(result: Document) -> Iterator[Chart]:
-    """Yield the slices of the leading model with intervals, significantly worse ones first."""
-    every = result.tables.get("slices", ())
-    if not every:
-        return
-    model, lead = str(every[0]["model"]), intervals.deciding_measure(result)
-    names = [name for name, cell in every[0].items() if isinstance(cell, Estimate)]
-    measure = lead if lead in names else names[0]
-    rows = [row for row in every if row["model"] == model]
-    rows = [row for row in rows if row["q"] is not None] or rows
+    """Yield the slices of the models first shown, and of those that are worse in one of them."""
+    slices = result.tables.get("slices", ())
+    worse = [str(row["model"]) for row in slices if row["worse"]]
+    for model in [*dict.fromkeys([*slice_models(result), *worse])][:PANELS] if slices else ():
+        rows = [row for row in slices if row["model"] == model]
+        if rows:
+            yield _slices_of_model(result, model, rows)
+
+
+def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Chart:
+    """Return the slices of a model with intervals, significantly worse ones first."""
+    measure = _measure_of_slices(result, slices)
+    rows = [row for row in slices if row["q"] is not None] or [*slices]
     sign = -1 if measure in CATALOG and CATALOG[measure].arrow == "↓" else 1
 
     def is_worse(row: Row) -> bool:
@@ -407,15 +412,15 @@ def _slices(result: Document) -> Iterator[Chart]:
     )
     series = []
     for row in rows[:SLICES]:
-        more = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
-        series.append(intervals.interval_row(str(row["slice"]), row[measure], more))
+        size = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
+        series.append(intervals.interval_row(str(row["slice"]), row[measure], size))
     value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
     worse, title = [str(row["slice"]) for row in rows if is_worse(row)], intervals.title_of(measure)
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
-    finding += f"{join_names(worse)}." if worse else "no slice."
+    finding += f"{join_names(worse, most=len(worse))}." if worse else "no slice."
     if all(row["q"] is None for row in rows):
         finding = "Slices are not tested."
-    yield Chart(
+    return Chart(
         "intervals",
         f"{title} of {model} by slice, worst first",
         Axis("▼ significantly worse than outside the slice"),
@@ -426,3 +431,14 @@ def _slices(result: Document) -> Iterator[Chart]:
         left=len(rows) - len(series),
         finding=finding,
     )
+
+
+def _measure_of_slices(result: Document, slices: Sequence[Row]) -> str:
+    """Return the measure of a picture: the leading one, or that by which the worst slice is."""
+    names = [name for name, cell in slices[0].items() if isinstance(cell, Estimate)]
+    lead = intervals.deciding_measure(result)
+    worse = slices[0]["worse"]
+    measures = [name for name in worse if name in names] if isinstance(worse, list) else []
+    if measures and lead not in measures:
+        return str(measures[0])
+    return lead if lead in names else names[0]

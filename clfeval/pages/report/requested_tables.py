@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from clfeval.document import Document, Estimate, Row, as_estimate
+from clfeval.document import Cell, Document, Estimate, Row, as_estimate
 from clfeval.formatting import (
     NAMESAKES,
+    candidates_first,
     describe_reference,
     format_count,
     format_number,
+    is_reference,
+    printable,
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
@@ -23,9 +26,11 @@ from clfeval.pages.table_parts import (
     existing_tables,
     format_exact,
     format_interval,
+    sort_by_column,
 )
 from clfeval.placeholders import ADD, END, OPTION
 
+RECALL = "recall:class="  # measures of the recall of a class
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
     "fairness criteria, by the measure that is equal: equal opportunity (sensitivity), predictive "
@@ -184,27 +189,48 @@ EXTREMES = TableView(
 
 
 def slice_tables(result: Document) -> Iterator[TableView]:
-    """Yield the slices of the leading model, significantly worse ones first and marked."""
+    """Yield the slices in which a judged model is worse, then those of the models first shown."""
     slices = result.tables.get("slices", ())
     if not slices:
         return
-    best = str(slices[0]["model"])
-    rows = [row for row in slices if row["model"] == best]
-    yield _slices_of_model(best, rows, _slice_note(result, rows))
+    models = slice_models(result)
+    rows = [row for row in slices if row["worse"] or row["model"] in models]
+    yield _slices_of_models(result, rows)
     yield from _reference_in_slices(result)
     yield from existing_tables(
         result,
-        _inside_and_outside(result, best),
+        _inside_and_outside(result),
         EXTREMES,
         _heterogeneity_table(result.tables.get("heterogeneity", ())),
     )
 
 
-def _slices_of_model(model: str, rows: Sequence[Row], note: str) -> TableView:
-    """Return the tested slices of a model, or all if none is tested, with their measures."""
+def slice_models(result: Document) -> list[str]:
+    """Return the models whose slices are all shown: the best one, or the candidate and reference.
+
+    The candidate: the best one that is compared with the reference.
+    """
+    rows = sort_by_column(result.unsliced_rows("models"), _lead_of_slices(result))
+    names = [str(row["model"]) for row in rows]
+    reference = result.parameters.get("reference")
+    references = [name for name in names if is_reference(name, reference)]
+    return candidates_first(names, reference)[: 1 + len(references)]
+
+
+def _lead_of_slices(result: Document) -> str:
+    """Return the measure by which the answer names the best model."""
+    return next((answer.measure for answer in result.answer if answer.code == "best"), None) or ""
+
+
+def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
+    """Return slices that are tested, or all if none is tested, with their measures."""
     tested = [row for row in rows if row["q"] is not None] or list(rows)
     first = tested[0]
-    columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
+    models = dict.fromkeys(str(row["model"]) for row in tested)
+    columns: dict[str, Source] = {"slice": "slice"}
+    if len(models) > 1:
+        columns["model"] = "model"
+    columns["rows"] = "rows"
     if "positives" in first:
         columns["positives"] = "positives"
     columns |= {
@@ -212,17 +238,34 @@ def _slices_of_model(model: str, rows: Sequence[Row], note: str) -> TableView:
         for name in first
         if isinstance(first[name], Estimate)
     }
+    recalls = _worse_recalls(result)
+    if recalls:
+        columns["recall ▼"] = lambda row: recalls.get((row["model"], row["slice"]), "")
+    worse = sum(bool(row["worse"]) for row in tested)
+    title = f"Slices of {quote_if_ambiguous(*models)}" if len(models) == 1 else "Slices"
     return TableView(
         "slices",
-        f"Slices of {quote_if_ambiguous(model)}",
+        f"{title}, worst first" if worse > 1 else title,
         {**columns, "q": "q"},
         tested,
-        FEW,
-        note,
+        max(FEW, worse),
+        _slice_note(result, rows),
         rank="asked",
         whole=True,
         places=(),
     )
+
+
+def _worse_recalls(result: Document) -> dict[tuple[Cell, Cell], str]:
+    """Return the classes of lower recall of each model and slice, with it."""
+    recalls = dict[tuple[Cell, Cell], list[str]]()
+    for row in comparison_rows(result, "slice", inside=True):
+        name = str(row["measure"])
+        if row["verdict"] == "worse" and name.startswith(RECALL):
+            value = format_number(as_estimate(row["new"]).value or 0.0)
+            text = f"{printable(name.removeprefix(RECALL))}: {value}"
+            recalls.setdefault((row["model"], row["slice"]), []).append(text)
+    return {pair: ", ".join(texts) for pair, texts in recalls.items()}
 
 
 def _slice_note(result: Document, rows: Sequence[Row]) -> str:
@@ -230,7 +273,8 @@ def _slice_note(result: Document, rows: Sequence[Row]) -> str:
     if "min_cell" in result.summary:
         return "slices are not tested, as small counts are hidden"
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
-    if small := sum(row["q"] is None for row in rows):
+    small = len({row["slice"] for row in rows} - {r["slice"] for r in rows if r["q"] is not None})
+    if small:
         note += f"; {format_count(small, 'slice')} too small to test"
         note += f"; for all, {ADD} {OPTION}--format csv --show slices{END}"
     return note
@@ -264,11 +308,19 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
     )
 
 
-def _inside_and_outside(result: Document, model: str) -> TableView:
-    """Return the measures of a model inside each slice and outside it."""
-    rows = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == model]
-    columns: dict[str, Source] = {
-        "measure": "measure",
+def _inside_and_outside(result: Document) -> TableView:
+    """Return the measures of the judged models inside each slice and outside it."""
+    names = slice_models(result)
+    rows = [
+        row
+        for row in comparison_rows(result, "slice", inside=True)
+        if row["p_adjusted"] is not None or row["model"] in names
+    ]
+    models = dict.fromkeys(str(row["model"]) for row in rows)
+    columns: dict[str, Source] = {"measure": "measure"}
+    if len(models) > 1:
+        columns["model"] = "model"
+    columns |= {
         "slice": "slice",
         "in slice": "new",
         "outside": "old",
@@ -276,7 +328,9 @@ def _inside_and_outside(result: Document, model: str) -> TableView:
         "q": "p_adjusted",
         "verdict": "verdict",
     }
-    title = f"Slices of {quote_if_ambiguous(model)}: inside compared with outside"
+    title = "Inside slices compared with outside"
+    if len(models) == 1:
+        title = f"Slices of {quote_if_ambiguous(*models)}: inside compared with outside"
     return TableView("comparisons", title, columns, rows, 60, FAIRNESS, name="gaps")
 
 
@@ -369,8 +423,11 @@ MEANINGS: Mapping[str, str] = {
     "i2": "share of the variance between values that sampling does not explain, from Cochran's Q",
     "heterogeneity.statistic": "Cochran's Q of the hypothesis that all slices have one value",
     "heterogeneity.p": "p-value of that hypothesis",
-    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
-    "worse": "measures by which the slice is significantly worse than outside the slice",
+    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over models, slices and measures; "
+    "empty for models that are not tested",
+    "worse": "measures by which the slice is significantly worse than outside the slice; "
+    "recall:class=NAME is the recall of a class",
+    "recall ▼": "classes whose recall is significantly lower than outside the slice",
     "equal opportunity": "sensitivity is equal in the slice and outside it",
     "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
     "demographic parity": "detection prevalence is equal in the slice and outside it",

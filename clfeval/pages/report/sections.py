@@ -8,7 +8,7 @@ from math import inf
 
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
-from clfeval.formatting import format_count, printable, quote_if_ambiguous
+from clfeval.formatting import candidates_first, format_count, printable, quote_if_ambiguous
 from clfeval.pages.report import requested_tables
 from clfeval.pages.report.threshold_tables import order_by_rule, threshold_tables
 from clfeval.pages.schema import Source, TableView
@@ -159,7 +159,10 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             places=(),
         )
     drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
-    first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
+    names = candidates_first(
+        [str(row["model"]) for row in rows], result.parameters.get("reference")
+    )
+    first = next((name for name in names if name in drawn), None)
     if first is not None:  # of models with labels there are no scores
         yield _score_distribution(result, first)
 

@@ -8,15 +8,28 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.benchmarks.claims import SEED, Cell, equal_models, no_faults, planted_faults, run
+from tests.benchmarks.claims import (
+    SEED,
+    Cell,
+    equal_models,
+    no_faults,
+    planted_faults,
+    run,
+    tied_models,
+)
 from tests.benchmarks.coverage.__main__ import table
 
 HEADER = ("claim", "cell", "tables", "percent", "+-", "said", "promised", "met")
 
 
 def cells() -> list[Cell]:
-    """Return every cell: planted faults, none, equal models."""
-    return [*planted_faults.cells(), *no_faults.cells(), *equal_models.cells()]
+    """Return every cell: planted faults, none, equal models, faults of tied models."""
+    return [
+        *planted_faults.cells(),
+        *no_faults.cells(),
+        *equal_models.cells(),
+        *tied_models.cells(),
+    ]
 
 
 def main() -> int:

@@ -61,6 +61,16 @@ def slices_named(result: Result) -> dict[str, set[str]]:
     return found
 
 
+def harms_named(result: Result) -> set[tuple[str, str, str]]:
+    """Return model, slice and measure of all that is said to be worse in slices."""
+    return {
+        (str(row["model"]), str(row["slice"]), str(row["measure"]))
+        for answer in answers(result, SLICES)
+        for row in _differing(result, "slice", answer.models)
+        if answer.value is not None and row["verdict"] == "worse"
+    }
+
+
 def described(result: Result, measure: str) -> tuple[float, float] | None:
     """Return the interval of the change of a number of the rows since the baseline."""
     for answer in answers(result, BASELINE_ROWS):

@@ -52,7 +52,7 @@ def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> 
 def test_a_comparison_and_slices_leave_five_sentences_too() -> None:
     table = six(2000).with_columns(site=pl.Series(["a", "b"] * 1000))
     result = clfeval.report(table, positive="1", by="site", reference="model 1")
-    assert codes(result) == ["compared", "operating-point", "within", "slices", "best"]
+    assert codes(result) == ["compared", "operating-point", "slices", "within", "best"]
 
 
 def test_a_higher_net_benefit_is_worth_more_than_twins_and_the_power() -> None:

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, as_estimate
 from clfeval.methods.report import scores
-from clfeval.methods.report.answer import slice_answer
+from clfeval.methods.report.slice_answer import SliceModels, slice_answer
+from clfeval.pages.intervals import leading_models
+from clfeval.pages.report.requested_tables import slice_models
 from clfeval.pages.schema import comparison_rows
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
@@ -165,18 +166,155 @@ def test_clusters_in_both_parts_go_together() -> None:
         assert numbers(row) == pytest.approx(expected, abs=1e-6)
 
 
-def test_one_family_of_a_model_has_all_slices_and_measures() -> None:
-    found = clfeval.report(table(600, 6), positive="1", by=["site"])
-    for model in ("m0", "m1"):
-        rows = [row for name in JUDGED for row in changes(found, name, model).values()]
-        assert len(rows) == 24
-        _, q, *_ = multipletests([row["p"] for row in rows], method="fdr_bh")
-        assert [row["p_adjusted"] for row in rows] == pytest.approx(q.tolist())
-        for row in rows:
-            _, low, high = numbers(row)
+def test_one_family_has_all_tested_models_slices_and_measures() -> None:
+    found = clfeval.report(table(600, 6), positive="1", by=["site"], model=["m0", "m1"])
+    rows = [
+        row
+        for model in ("m0", "m1")
+        for name in JUDGED
+        for row in changes(found, name, model).values()
+    ]
+    assert len(rows) == 48
+    q = stats.false_discovery_control([row["p"] for row in rows])
+    assert [row["p_adjusted"] for row in rows] == pytest.approx(q.tolist())
+    for row in rows:
+        _, low, high = numbers(row)
+        assert low is not None
+        assert high is not None
+        assert (row["p"] < 0.05) == (not low <= 0 <= high)
+
+
+def test_the_family_of_others_is_without_what_is_named() -> None:
+    """Named slices leave with their q; the others are a family of their own."""
+    found = clfeval.report(sites(1500, 4, shift={"b": 1.6}, flip={}), by=["site"])
+    rows = [row for name in JUDGED for row in changes(found, name, "m").values()]
+    others = [row for row in rows if row["slice"] != "site=b"]
+    assert len(others) == 12
+    q = stats.false_discovery_control([row["p"] for row in others])
+    assert [row["p_adjusted"] for row in others] == pytest.approx(q.tolist())
+
+
+def tied(seed: int = 6, rows: int = 1200) -> pl.DataFrame:
+    """Three tied models, of which `lr` reads too high at one of four sites."""
+    rng = np.random.default_rng(seed)
+    truth, site = rng.random(rows) < 0.3, np.arange(rows) % 4
+    columns: dict[str, Any] = {"truth": truth * 1, "site": [[*"abcd"][k] for k in site]}
+    for name in ("simple", "lr", "rf"):
+        z = 1.5 * (rng.normal(size=rows) + 1.5 * truth) - 1.97
+        z[(site == 0) & (name == "lr")] += 1.5
+        columns[name] = 1 / (1 + np.exp(-z))
+    return pl.DataFrame(columns)
+
+
+def test_a_harm_of_a_tied_model_is_named_and_no_model_is_cleared_with_it() -> None:
+    found = clfeval.report(tied(), positive="1", by=["site"])
+    assert {row["model"]: row["tied"] for row in found.unsliced_rows("models")} == {
+        "simple": True,
+        "lr": True,
+        "rf": True,
+    }
+    (said,) = [one for one in found.answer if one.code == "slices"]
+    assert said.models == ("lr",)
+    check_text(said.text)
+    assert found.tables["slices"][0]["slice"] == "site=a"
+    assert found.tables["slices"][0]["model"] == "lr"
+    assert "site=a" in as_text(found, width=100).split("Slices", 1)[1].split("\n\n")[0]
+
+
+def test_a_model_that_is_not_tested_has_no_q_and_is_not_cleared() -> None:
+    frame = tied().with_columns(bad=pl.col("simple").shuffle(seed=1), lr=pl.col("rf") * 0.999)
+    found = clfeval.report(frame, positive="1", by=["site"])
+    (said,) = [one for one in found.answer if one.code == "slices"]
+    assert "bad" not in said.models
+    assert "bad" not in said.text
+    assert {row["q"] for row in found.tables["slices"] if row["model"] == "bad"} == {None}
+    rows = comparison_rows(found, "slice", inside=True)
+    assert {row["verdict"] for row in rows if row["model"] == "bad"} == {"undecided"}
+
+
+def test_with_a_reference_the_candidate_comes_first_and_the_reference_next() -> None:
+    found = clfeval.report(tied(), positive="1", by=["site"], reference="rf")
+    lead = {row["model"]: row["roc_auc"].value for row in found.unsliced_rows("models")}  # type: ignore[union-attr]
+    candidate = max(("simple", "lr"), key=lambda name: lead[name])
+    assert slice_models(found) == [candidate, "rf"]
+    assert leading_models(found, 4)[:2] == [candidate, "rf"]
+
+
+def test_drops_that_are_not_excluded_are_inside_bonferroni_limits() -> None:
+    """Limits of the difference, each as much farther as z at 1 - .05 / tests is than at .95."""
+    found = clfeval.report(table(600, 4, seed=3), positive="1", by=["site"], model=["m0", "m1"])
+    rows = [row for row in comparison_rows(found, "slice", inside=True) if row["p"] is not None]
+    assert not [row for row in rows if row["verdict"] in ("worse", "changed")]
+    drops = []
+    for row in rows:
+        if row["measure"] in ("sensitivity", "specificity"):
+            d, low, _ = numbers(row)
+            wider = stats.norm.ppf(1 - 0.025 / len(rows)) / stats.norm.ppf(0.975)
+            assert d is not None
             assert low is not None
-            assert high is not None
-            assert (row["p"] < 0.05) == (not low <= 0 <= high)
+            drop = wider * (d - low) - d
+            assert as_estimate(row["difference_adjusted"]).low == pytest.approx(-drop)
+            drops.append(drop)
+    (said,) = [one for one in found.answer if one.code == "slices"]
+    check_text(said.text)
+    assert round(max(drops), 3) in numbers_in(said.text)
+
+
+def digits(rows: int = 1200, lost: float = 0.1) -> pl.DataFrame:
+    """Labels of four classes at three sites; at site b one model hardly detects class c2."""
+    rng = np.random.default_rng(11)
+    truth, site = rng.integers(0, 4, rows), np.arange(rows) % 3
+    columns: dict[str, Any] = {
+        "truth": [f"c{k}" for k in truth],
+        "site": [[*"abc"][k] for k in site],
+    }
+    for name in ("net", "tree"):
+        recall = np.where((name == "tree") & (site == 1) & (truth == 2), lost, 0.85)
+        said = np.where(rng.random(rows) < recall, truth, (truth + rng.integers(1, 4, rows)) % 4)
+        columns[name] = [f"c{k}" for k in said]
+    return pl.DataFrame(columns)
+
+
+def test_a_class_that_is_not_detected_in_a_slice_is_named() -> None:
+    frame = digits()
+    found = clfeval.report(frame, truth="truth", by=["site"], model=["net", "tree"])
+    (said,) = [one for one in found.answer if one.code == "slices"]
+    assert said.models == ("tree",)
+    assert said.measure == "recall:class=c2"
+    check_text(said.text)
+    row = changes(found, "recall:class=c2", "tree")["site=b"]
+    mine = frame.filter(pl.col("truth") == "c2")
+    hits = mine.select(pl.col("site") == "b", hit=pl.col("tree") == "c2")
+    inside, outside = (hits.filter(pl.col("site") == here)["hit"].mean() for here in (True, False))
+    assert numbers(row)[0] == pytest.approx(inside - outside)  # type: ignore[operator]
+    assert "c2" in as_text(found, width=100).split("recall ▼", 1)[1].split("\n\n")[0]
+
+
+def test_a_class_with_few_rows_in_a_slice_is_not_tested() -> None:
+    frame = digits()
+    rare = (pl.col("truth") == "c3") & (pl.col("site") == "a")
+    kept = frame.filter(~rare | (rare.cast(pl.Int64).cum_sum() <= 4))
+    found = clfeval.report(kept, truth="truth", by=["site"], model=["net", "tree"])
+    assert sorted(changes(found, "recall:class=c3", "net")) == ["site=b", "site=c"]
+    assert sorted(changes(found, "recall:class=c1", "net")) == ["site=a", "site=b", "site=c"]
+
+
+def test_at_most_three_harms_have_values_and_the_table_lists_all() -> None:
+    found = clfeval.report(
+        table(3000, 10, seed=5).with_columns(
+            m0=pl.when(pl.int_range(3000) % 2 == 0).then(1 - pl.col("m0")).otherwise("m0")
+        ),
+        positive="1",
+        by=["site"],
+        model=["m0"],
+    )
+    (said,) = [one for one in found.answer if one.code == "slices"]
+    check_text(said.text)
+    worse = [row["slice"] for row in found.tables["slices"] if row["worse"]]
+    assert len(worse) == 5
+    assert [name in said.text for name in worse] == [True] * 3 + [False] * 2  # type: ignore[operator]
+    shown = as_text(found, width=100).split("Slices of m0", 1)[1].split("\n\n")[0]
+    assert all(str(name) in shown for name in worse)
 
 
 def sites(n: int, seed: int, *, shift: dict[str, float], flip: dict[str, float]) -> pl.DataFrame:
@@ -299,12 +437,8 @@ def test_what_is_said_is_what_the_table_marks(seed: int) -> None:
     )
     found = clfeval.report(frame, positive="1", by=["site"])
     said = next(one for one in found.answer if one.code == "slices")
-    worse = [
-        row["slice"]
-        for row in found.tables["slices"]
-        if row["model"] == said.models[0] and row["worse"]
-    ]
-    assert all(str(name) in said.text for name in worse[:2])
+    worse = [row["slice"] for row in found.tables["slices"] if row["worse"]]
+    assert all(str(name) in said.text for name in worse[:3])
     for row in comparison_rows(found, "slice", inside=True):
         if row["verdict"] == "worse":
             assert row["p_adjusted"] < 0.05  # type: ignore[operator]
@@ -345,7 +479,7 @@ def test_a_significant_change_without_a_direction_is_never_called_no_difference(
         {"model": "m", "slice": "site=east", **oe, "verdict": "changed"},
         {"model": "m", "slice": "site=east", **auc, "verdict": "undecided"},
     ]
-    (answer,) = slice_answer([size], both, ["m"], 0.95)
+    (answer,) = slice_answer([size], both, SliceModels(["m"], every=True), 0.95)
     assert (answer.measure, answer.value) == ("oe_ratio", 1.2)
     # 48 of 100 observed; 0.48 / 1.2 predicted
     assert {0.4, 0.48, 1.2, 0.87, 0.04} <= {*numbers_in(answer.text)}
