@@ -156,8 +156,8 @@ def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = 
     """
     if stored and options.confidence is not None:
         return (
-            "No comparison of scores: counts show which rows scores share only where all files "
-            f"are of {COMMAND}clfeval count --joint pairs{END}, against just these counts."
+            "Scores cannot be compared from these files: they do not pair the rows of the models. "
+            f"Recount with {COMMAND}clfeval count --joint pairs{END}."
         )
     if options.reference is not None or (same_rows and options.confidence is not None):
         return ""
@@ -266,6 +266,8 @@ def _several_models(
             said.append(f"{who} {verb} {words}")
     against = f"{to}, the best on these rows," if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
+    if len(kinds.get(UNDECIDED, ())) == len(rows):
+        text = f"No other model differs significantly from {against.rstrip(',')} in {title}."
     return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
 
 
@@ -349,25 +351,44 @@ def _format_difference(row: Row, level: float) -> str:
 
 def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:
     """Yield the sentence on slices in which models are better or worse than the reference."""
-    mine = [row for row in rows if row["measure"] == lead and row["slice"] is not None]
-    if not mine:
+    compared = [row for row in rows if row["measure"] == lead and row["slice"] is not None]
+    if not compared:
         return
-    to, title = describe_reference(str(mine[0]["reference"]), reference), CATALOG[lead].title
-    models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
-    slices = list(dict.fromkeys(str(row["slice"]) for row in mine))
-    told = {
-        kind: [str(row["slice"]) for row in mine if row["verdict"] == kind]
-        for kind in VERDICTS
-        if kind != UNDECIDED
-    }
-    where = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
-    start = f"Within {where}, by {title}, "
+    models = tuple(dict.fromkeys(str(row["model"]) for row in compared))
+    name = describe_reference(str(compared[0]["reference"]), reference)
     if len(models) > 1:
-        parts = [f"{len(some):,} are {kind}" for kind, some in told.items() if some]
-        text = f"{start}{join_words(parts) if parts else 'none'} of {len(mine):,} comparisons "
-        text += f"with {to}{'' if parts else ' is significant'}"
+        text = _count_slice_verdicts(compared, lead, name)
     else:
-        parts = [f"{kind} in {join_names(some, most=4)}" for kind, some in told.items() if some]
-        how = f"{join_words(parts)} compared with" if parts else "not significantly different from"
-        text = f"{start}{quote_if_ambiguous(models[0])} is {how} {to}"
-    yield Answer("within", f"{text}.", models, lead)
+        text = _list_slice_differences(compared, lead, name)
+    yield Answer("within", text, models, lead)
+
+
+def _count_slice_verdicts(compared: Sequence[Row], lead: str, reference: str) -> str:
+    """Return the sentence on how many comparisons in slices are significant, harms first."""
+    slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
+    numbers = {kind: sum(row["verdict"] == kind for row in compared) for kind in VERDICTS}
+    parts = [f"{n:,} are {kind}" for kind, n in numbers.items() if n and kind != UNDECIDED]
+    place = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
+    text = f"Within {place}, by {CATALOG[lead].title}, {join_words(parts) if parts else 'none'} of "
+    text += f"{len(compared):,} comparisons with {reference}"
+    return f"{text}{'' if parts else ' is significant'}."
+
+
+def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) -> str:
+    """Return the sentence on one model in slices: its significant differences, harms first."""
+    title, model = CATALOG[lead].title, quote_if_ambiguous(str(compared[0]["model"]))
+    verdicts = [kind for kind in VERDICTS if kind != UNDECIDED]
+    significant = [row for kind in verdicts for row in compared if row["verdict"] == kind]
+    if not significant:
+        slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
+        values = f"the {title} of {model}"
+        if len(slices) > 1:
+            return f"In no slice does {values} differ significantly from that of {reference}."
+        return f"In {slices[0]}, {values} is not significantly different from {reference}."
+    parts = [
+        f"{row['slice']} {as_estimate(row['difference']).value or 0.0:+.3f} ({row['verdict']})"
+        for row in significant[:MOST_NAMED]
+    ]
+    text = f"Within slices, the {title} of {model} minus that of {reference} is {join_words(parts)}"
+    further = len(significant) - len(parts)
+    return f"{text}; {further:,} further slices are listed below." if further else f"{text}."

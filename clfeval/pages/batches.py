@@ -108,14 +108,7 @@ def batch_tables(result: Document, _: int) -> Iterator[TableView]:
         first = {row["run"]: row for row in reversed(tables["answers"])}
         rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
         if rows:
-            yield TableView(
-                "answers",
-                "First sentence of each run",
-                "run text",
-                rows,
-                name="first",
-                rank="asked",
-            )
+            yield TableView("answers", "Summary", "run text", rows, name="first", rank="asked")
         yield TableView("answers", "All sentences of each run", "run text")
         if tables["gates"]:
             yield TableView("gates", "Gates", "run state text")

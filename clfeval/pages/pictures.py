@@ -191,7 +191,7 @@ def _tune_jpt(result: Document) -> Iterator[Chart]:
             one, log = chart.series[0], chart.y.scale == "log"
             ends = (10**y if log else y for _, y in (one.parts[0][0], one.parts[-1][-1]))
             first, last = map(format_number, ends)
-            finding = f"{what} of {one.name}: {first} to {last} as positives become more frequent."
+            finding = f"{what} of {one.name} goes from {first} to {last} as the prevalence rises."
         label = "threshold" if chart.name == "cuts" else what
         # options are of a screen
         key = tuple(replace(note, text=note.text.partition(f": {OPTION}")[0]) for note in chart.key)

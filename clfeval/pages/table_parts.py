@@ -249,7 +249,8 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     if not (rows := rows or runs):
         return
     title = f"from {quote_if_ambiguous(reference)}" if reference else "between models"
-    where = " in means over runs" if runs else " on the same rows" * bool(reference)
+    kind = "Differences" if runs or not reference else "Paired differences"
+    over_runs = " in means over runs" if runs else ""
     columns: dict[str, Source] = {
         **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
         "measure": "measure",
@@ -263,7 +264,7 @@ def difference_tables(result: Document) -> Iterator[TableView]:
         note = "intervals, p and verdict are adjusted for all models"
     yield TableView(
         "comparisons",
-        f"Differences {title}{where}",
+        f"{kind} {title}{over_runs}",
         columns,
         rows,
         MAX_COMPARISON_ROWS,

@@ -308,8 +308,8 @@ def _slider_panel(result: Document) -> str:
     )
     return (
         f'<form id="sliders" aria-label="Operating point" hidden>{fields}'
-        f'<dl aria-live="polite">{shown}</dl><p>At another prevalence these numbers hold if '
-        "sensitivity and specificity stay; curves are those of the table. "
+        f'<dl aria-live="polite">{shown}</dl><p>PPV and NPV assume unchanged '
+        "sensitivity and specificity. Curves show the prevalence of the table. "
         '<button type="button" id="back">Back to the table</button></p></form>'
         f'<script type="application/json" id="operating-points">{island}</script>'
     )

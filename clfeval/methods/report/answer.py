@@ -255,7 +255,8 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     if high is not None and high - was >= MIN_OPTIMISM:
         high -= bias
     name, title, size = str(first["model"]), CATALOG[lead].title, format_number(value)
-    text = f"Corrected for selection, the {title} of {quote_if_ambiguous(name)} is {size}."
+    text = f"Corrected for choosing the best of {len(tested.models)}, the {title} of "
+    text += f"{quote_if_ambiguous(name)} is {size}."
     return Answer("corrected", text, (name,), lead, value, low, high)
 
 
@@ -310,8 +311,10 @@ def _resolution_answer(tested: BestSet | None, lead: str, level: float | None) -
         return []
     pair = [tested.models[place] for place in (tested.leader, tested.second)]
     measure = CATALOG[lead]
-    text = f"A difference in {measure.title} of {format_number(least)} between {join_names(pair)} "
-    text += f"is detected with power {POWER:g}."
+    text = (
+        f"These rows have {100 * POWER:g}% power to detect a difference of {format_number(least)} "
+    )
+    text += f"in {measure.title} between {join_names(pair)}."
     if least >= measure.high - measure.low:
         text = f"{join_names(pair)} cannot be compared by {measure.title}: there are too few rows."
     return [Answer("resolution", text, (), lead, least)]

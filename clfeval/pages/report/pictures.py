@@ -171,8 +171,8 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             for (x, _), (low, high) in zip(at, limits, strict=True)
             if low is not None and high is not None and not low <= x <= high
         )
-        finding = f"{off} of {len(groups)} score groups of {quote_if_ambiguous(model)} have an "
-        finding += "interval that excludes their mean score."
+        finding = f"In {off} of {len(groups)} groups by score of {quote_if_ambiguous(model)} the "
+        finding += "observed rate differs significantly from the predicted one."
         ends = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
         diagonal = Series("below: scores too high", (ends,), letter=":")
         yield Chart(
@@ -218,9 +218,8 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
         shown = rows_of_model(result, "models", model)[0]
         cut = cell_value(shown.get("threshold"))
         guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
-        finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
-        finding += "random negative with probability "
-        finding += f"{_interval_text(result, shown.get('roc_auc'))} (ties count half)."
+        finding = f"The ROC AUC of {quote_if_ambiguous(model)} is "
+        finding += f"{_interval_text(result, shown.get('roc_auc'))}."
         ends = bars[0].spans[0][0] or 0.0, bars[0].spans[-1][1] or 0.0
         yield Chart(
             "lines",
@@ -245,7 +244,7 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     if chart.name == "roc":
         moving, shaded = ("fpr", "sensitivity", ""), _roc_band(result, best)
         level = 100 * (result.parameters.get("level") or 0.0)
-        note = f"band: {level:g}% regions of both rates of {{}} at each threshold"
+        note = f"shaded: joint {level:g}% CI of sensitivity and specificity of {{}}"
         finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
     elif chart.name == "pr":
         moving = ("sensitivity", "ppv", "")

@@ -80,7 +80,7 @@ def _difference_table(result: Document, rows: Sequence[Row]) -> TableView:
         columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
     return TableView(
         "comparisons",
-        f"{_difference_title(result, rows)} on the same rows",
+        _difference_title(result, rows),
         columns,
         sort_requested_first(result, rows),
         max(FEW, len(pairs)),
@@ -106,8 +106,8 @@ def _difference_title(result: Document, rows: Sequence[Row]) -> str:
     if _has_one_reference(result, rows):
         references = {reference for _, reference in pairs}
         option = str(result.parameters.get("reference"))
-        return f"Differences from {describe_reference(min(references), option)}"
-    return "Differences between models"
+        return f"Paired differences from {describe_reference(min(references), option)}"
+    return "Paired differences between models"
 
 
 def _adjustment_note(result: Document, *, number_of_pairs: int) -> str:

@@ -333,7 +333,7 @@ def _log10_ratio(row: Mapping[str, Cell]) -> float:
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs and, with targets, the rows' prevalence and the assumption."""
     if not has_sample(result):
-        return ["Published rates at other prevalences: sensitivity and specificity, without counts"]
+        return ["PPV and NPV at other prevalences, from published sensitivity and specificity"]
     names, share = join_names([item.name for item in result.inputs]), result.summary["prevalence"]
     line = "sensitivity and specificity are assumed to be the same at the target prevalence."
     if result.summary["odds"] is not None:
