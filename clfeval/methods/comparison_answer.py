@@ -384,7 +384,7 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
         values = f"the {title} of {model}"
         if len(slices) > 1:
             return f"In no slice does {values} differ significantly from that of {reference}."
-        return f"In {slices[0]}, {values} is not significantly different from {reference}."
+        return f"In {slices[0]}, {values} does not differ significantly from that of {reference}."
     parts = [
         f"{row['slice']} {as_estimate(row['difference']).value or 0.0:+.3f} ({row['verdict']})"
         for row in significant[:MOST_NAMED]

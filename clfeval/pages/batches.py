@@ -286,7 +286,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
     title = (
         "Lines"
         if len(lines) == result.summary["labels"] * result.summary["models"]
-        else (f"Lines with changes, and the last {LAST} labels")
+        else f"Series: changes and the last {LAST} labels"
     )
     yield TableView(
         "history",

@@ -102,7 +102,8 @@ def _difference_title(result: Document, rows: Sequence[Row]) -> str:
     pairs = {(str(row["model"]), str(row["reference"])) for row in rows}
     if len(pairs) == 1:
         ((model, reference),) = pairs
-        return f"{quote_if_ambiguous(model)} minus {quote_if_ambiguous(reference)}"
+        pair = f"{quote_if_ambiguous(model)} minus {quote_if_ambiguous(reference)}"
+        return f"Paired differences, {pair}"
     if _has_one_reference(result, rows):
         references = {reference for _, reference in pairs}
         option = str(result.parameters.get("reference"))
