@@ -310,6 +310,7 @@ CALIBRATION = (
         "influence",
         "b of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))",
         _COX,
+        ("slope",),
         best="one",
         low=-inf,
         high=inf,

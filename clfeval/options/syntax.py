@@ -28,6 +28,13 @@ MEANT = {
     "--plot": f"{OPTION}--show plots{END}",
     "--no-plot": "a pipe: only a terminal shows plots by default",
     "--color": "the environment: NO_COLOR=1 or FORCE_COLOR=1",
+    **dict.fromkeys(
+        ("--fail-below", "--min", "--at-least", "--require"),
+        f"{OPTION}--fail-under METRIC=LIMIT{END}",
+    ),
+    **dict.fromkeys(
+        ("--fail-above", "--max", "--at-most"), f"{OPTION}--fail-over METRIC=LIMIT{END}"
+    ),
     "--row-weight": f"{OPTION}--weight COLUMN{END}",
     "--prevalence-range": f"{OPTION}--prevalence 0.001..0.02{END}",
     "--config": f"{COMMAND}clfeval batch{END}",

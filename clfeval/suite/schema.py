@@ -95,7 +95,7 @@ def report_unknown_key(
         parent = parent[step]
     empty = [name for name, one in parent.items() if one is None and name in LIMITS]
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
-    meant, hint = MEANT.get(f"--{key.replace('_', '-')}", ""), None
+    meant, hint = fill_for_shell(MEANT.get(f"--{key.replace('_', '-')}", "")), None
     if empty and find_measure(measure):
         hint = f"write limits indented below {empty[0]}"
     elif key in TOP:

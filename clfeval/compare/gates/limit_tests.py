@@ -180,7 +180,9 @@ def _left_out(result: Document, metric: str) -> str | None:
 
 def _part_of(metric: str, known: list[str]) -> str | None:
     """Return a suggestion for an unknown part of a measure: `.low` for `.lo`."""
-    name, dot, _ = metric.rpartition(".")
+    name, dot, part = metric.rpartition(".")
+    if dot and not part and find_measure(name):  # as a heading abbreviates it
+        return f"use '{name}'"
     names = [one for one in equivalent_names(name) if one in known] if dot else []
     parts = [f"{name}.{part}" for part in PARTS if names]
     return suggestion(metric, parts) or (f"parts: {list_names(parts)}" if parts else None)
