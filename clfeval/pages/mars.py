@@ -138,7 +138,7 @@ REACHED = ("corrected", "gain", "yield")  # their meanings are below
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
     names = parts.join_names([item.name for item in result.inputs])
-    return [f"Complementary detections in {names}: {parts.format_class_counts(result)}"]
+    return [f"Detections in {names}: {parts.format_class_counts(result)}"]
 
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:

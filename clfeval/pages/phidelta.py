@@ -232,9 +232,9 @@ def headline(result: Document) -> list[str]:
     parameters = result.parameters
     if parameters["mode"] != "features":
         runs = f", {summary['runs']} runs" if summary.get("runs") else ""
-        return [f"Youden's J and bias in {names}: {format_class_counts(result)}{runs}"]
+        return [f"Youden's J in {names}: {format_class_counts(result)}{runs}"]
     features = f"{summary['features']:,} features in {names}"
-    lines = [f"Youden's J and bias of {features}: {format_class_counts(result)}"]
+    lines = [f"Youden's J of {features}: {format_class_counts(result)}"]
     numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
     if numeric and parameters["cut"] is None:
         lines.append(

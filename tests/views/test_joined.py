@@ -24,6 +24,6 @@ def test_models_of_a_set_stand_in_quotes_where_their_names_look_like_several() -
 def test_files_and_implications_are_joined_likewise(tmp_path: Path) -> None:
     path = tmp_path / "may, june.csv"
     TABLE.write_csv(path)
-    assert str(clfeval.mars(path)).startswith("Complementary detections in 'may, june.csv': 4 rows")
+    assert str(clfeval.mars(path)).startswith("Detections in 'may, june.csv': 4 rows")
     assert join_names(["x, y.csv", "z.csv"]) == "'x, y.csv', z.csv"
     assert join_names(["f → c", "¬f → ¬c"]) == "f → c, ¬f → ¬c"
