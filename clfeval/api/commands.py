@@ -192,8 +192,13 @@ def report(
         def compute() -> Document:
             from clfeval.methods.report.result import report_result
 
-            result = report_result(sample, options)
-            methods = {name: _RESULTS[name](sample, options) for name in options.methods}
+            evaluated = sample
+            if options.best_threshold:
+                from clfeval.methods.report.thresholds_in_force import apply_chosen_thresholds
+
+                evaluated = apply_chosen_thresholds(sample, options)
+            result = report_result(evaluated, options)
+            methods = {name: _RESULTS[name](evaluated, options) for name in options.methods}
             return replace(result, methods=methods)
 
         yield _prepared_result(sample, compute)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clfeval.counts import settings
 from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
 from clfeval.counts.files import count_table, refuse_fractions
@@ -79,6 +81,19 @@ def count_predictions(
         if elsewhere:
             raise
         raise settings.convert_read_error(opened.files, error) from error
+
+
+def recount_at_thresholds(
+    counted: PredictionCounts, thresholds: Mapping[str, float]
+) -> PredictionCounts:
+    """Count the rows again with other thresholds of some models; the options as given stay."""
+    settled, roles = counted.kept.settled, counted.roles
+    settled = replace(
+        settled,
+        thresholds={**settled.thresholds, **thresholds},
+        roles=replace(roles, threshold={**roles.threshold, **thresholds}),
+    )
+    return replace(_count_patterns(settled, any_range=True), roles=roles)
 
 
 def refuse_multilabel(counts: PredictionCounts) -> None:

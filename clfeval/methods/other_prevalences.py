@@ -22,6 +22,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import BALANCED, Population
 from clfeval.methods.confidence_limits import measure_limits
 from clfeval.methods.estimates import (
@@ -257,6 +258,7 @@ def prevalence_rows(
                 "alarms": alarms[i],
                 "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
                 "net_benefit": _net_benefit(tuner, tables, i, model.risk),
+                "gain": _net_benefit_gain(tuner, tables, i, model.risk),
             }
             for i, model in enumerate(used)
         ]
@@ -270,13 +272,47 @@ def _net_benefit(
 
     tables: expected, and observed on these rows.
     """
-    options = tuner.options
-    if risk is not None and 0 < risk < 1:
-        options = replace(options, cost=(risk, 1 - risk))
-    if options.outcome_costs is None:
+    costs = _outcome_costs(tuner, risk)
+    if costs is None:
         return Estimate(None, reason="needs_threshold")
+    return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
+
+
+def _net_benefit_gain(
+    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, risk: float | None
+) -> Estimate:
+    """Return the net benefit less that of treat-all or treat-none, whichever is larger.
+
+    Treat-all has p - (1 - p) w, with the prevalence p and the exchange rate w of the costs; less
+    that, the net benefit is (1 - p) w specificity - p (1 - sensitivity).
+    """
+    costs = _outcome_costs(tuner, risk)
+    if costs is None:
+        return Estimate(None, reason="needs_threshold")
+    exchange, ratio = costs.exchange, tables[0].ratio[i].item()
+    if ratio <= exchange:  # treat-all is not better than treat-none
+        return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
+    loss = OutcomeCosts(fp=0.0, fn=1.0, tn=exchange)
+    lost = _estimate_with_costs(tuner, tables, i, "expected_cost", loss)
+    ends = (lost.value, lost.high, lost.low)
+    value, low, high = (None if end is None else -end for end in ends)
+    return Estimate(value, low, high, lost.reason)
+
+
+def _outcome_costs(tuner: TunedModels, risk: float | None) -> OutcomeCosts | None:
+    """Return the costs of a threshold probability, else those of the options."""
+    if risk is not None and 0 < risk < 1:
+        return OutcomeCosts(risk, 1 - risk)
+    return tuner.options.outcome_costs
+
+
+def _estimate_with_costs(
+    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, measure: str, costs: OutcomeCosts
+) -> Estimate:
+    """Return a measure of model i that takes costs."""
+    options = replace(tuner.options, cost=(costs.fp, costs.fn), benefit=(costs.tp, costs.tn))
     expected, observed = (cells.select(np.array([i])) for cells in tables)
-    return replace(tuner, options=options).estimates("net_benefit", expected, observed)[0]
+    return replace(tuner, options=options).estimates(measure, expected, observed)[0]
 
 
 def _inverse_estimate(share: Estimate) -> Estimate:

@@ -379,6 +379,7 @@ PREVALENCE_TABLE = Table(
         *cols("share", "sensitivity specificity ppv npv"),
         *cols("amount", "alarms alarms_per_case"),
         *cols("estimate", "net_benefit"),
+        Column("gain", "estimate", "gain over treat-all and treat-none"),
     ),
 )
 PREVALENCE_MEANINGS: Mapping[str, str] = {

@@ -459,7 +459,9 @@ def _prevalence_rows(
         return rows
     from clfeval.methods.report.thresholds import prevalence_table
 
-    return [*prevalence_table(sample, options, models), *rows]
+    chosen = {(row["model"], row["threshold"]) for row in rows}
+    in_force = prevalence_table(sample, options, models)
+    return [*(row for row in in_force if (row["model"], row["threshold"]) not in chosen), *rows]
 
 
 def _bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:

@@ -149,7 +149,9 @@ TABLES = (
         (
             SLICE,
             MODEL,
+            Column("prevalence", "prevalence", when="?"),
             *cols("part", "threshold"),
+            *cols("weight", "flagged"),
             *cols("estimate", "net_benefit"),
             Column("treat_all", "number", "treat all"),
             Column("gain", "estimate", "gain over treat-all and treat-none"),
@@ -162,6 +164,9 @@ TABLES = (
             SLICE,
             MODEL,
             *cols("text", "chosen_by"),
+            Column("population", "text", among=("sample", "target")),
+            *cols("prevalence?", "prevalence"),
+            *cols("odds?", "odds"),
             *cols("cut?", "threshold threshold_low threshold_high"),
             Column("rule", "text", among=(None, *RULES)),
             *COUNTS,
@@ -362,6 +367,8 @@ GLOSSARY: Mapping[str, str] = {
     "lift": "precision / prevalence",
     "treat_all": "net benefit of treat-all",
     "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
+    "decision.flagged": "rows predicted positive at the threshold",
+    "decision.prevalence": "the requested prevalence, at which net benefit holds",
     "helps": "whether net benefit is significantly higher than treat-all and treat-none, adjusted "
     "for all thresholds",
     "decision.threshold": "threshold probability: rows with this risk or more are treated",
