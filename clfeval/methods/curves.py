@@ -300,9 +300,7 @@ def decision_rows(
     if counts.clusters is not None:  # needs all scores, which are not kept
         made = _decision_curve(label, model, found, level, population, counts)
         return deferred_rows(len(made), lambda: made)
-    return deferred_rows(
-        len(GRID), lambda: _decision_curve(label, model, found, level, population)
-    )
+    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level, population))
 
 
 def _decision_curve(

@@ -371,6 +371,15 @@ def _answer_opening(row: Row, *, repeated: bool, most: str) -> str:
     return f"At {text}" if text.startswith("threshold") else text
 
 
+def population_cells(kind: str, population: Population | None) -> Row:
+    """Return the cells of a population: its kind, prevalence and odds."""
+    return {
+        "population": kind,
+        "prevalence": None if population is None else population.prevalence,
+        "odds": None if population is None else population.odds,
+    }
+
+
 def prevalence_phrase(row: Row) -> str:
     """Return the phrase on the prevalence of a row, to begin a sentence."""
     share = format_share(float(str(row["prevalence"])))

@@ -24,6 +24,8 @@ from clfeval.document import (
 )
 from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
+from clfeval.formatting import format_share
+from clfeval.measures.catalog import CATALOG
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
@@ -42,6 +44,7 @@ from clfeval.methods.measurement.requested_measures import (
     set_row_units,
 )
 from clfeval.methods.options import IntervalSettings
+from clfeval.methods.other_prevalences import population_cells, prevalence_phrase
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
@@ -186,7 +189,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
         },
-        answer=shorten_answer(answer),
+        answer=shorten_answer([*_name_prevalences(answer, sample, options)]),
         warnings=_notes(sample, question.requested, measured.scores.lost, models, bound_note),
     )
 
@@ -514,16 +517,40 @@ def _leader_answers(
 
 
 def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
-    """Return sentences that hold beside chosen thresholds and other prevalences."""
-    restricted = []
+    """Return the sentences that hold with chosen thresholds and at other prevalences."""
+    with_thresholds = options.uses_thresholds or options.populations
+    return [answer for answer in answers if not (with_thresholds and answer.code == "corrected")]
+
+
+CURVE_CODES = ("helps", "helps-nowhere")
+AT_ITS_PREVALENCE = ("at-prevalence", "best-cut")  # these sentences name it
+OPENINGS = ("Its ", "The ", "At ", "No ", "It ", "Compared ")  # of sentences, not models
+
+
+def _name_prevalences(
+    answers: Sequence[Answer], sample: Sample, options: ReportOptions
+) -> Iterator[Answer]:
+    """Yield sentences that name the prevalence at which their values hold, if others are asked."""
+    if not options.populations:
+        yield from answers
+        return
+    totals = sample.slices[None]
+    share = float((totals.positives / totals.rows)[0])
+    of_rows = f"At the prevalence of these rows ({format_share(share)})"
+    population = options.single_population
     for answer in answers:
-        text = f"At the prevalence of these rows, {answer.text[:1].lower()}{answer.text[1:]}"
-        is_of_curves = answer.code in ("helps", "helps-nowhere")
-        if answer.code == "corrected" and (options.uses_thresholds or options.populations):
+        measure = str(answer.measure).partition(":")[0]
+        depends = measure in CATALOG and not CATALOG[measure].invariant
+        if answer.code in AT_ITS_PREVALENCE or not depends:
+            yield answer
             continue
-        is_restricted = is_of_curves and options.populations
-        restricted.append(replace(answer, text=text) if is_restricted else answer)
-    return restricted
+        phrase = of_rows
+        if answer.code in CURVE_CODES and population is not None:
+            phrase = prevalence_phrase(population_cells("target", population))
+        text = answer.text
+        if text.startswith(OPENINGS):
+            text = f"{text[0].lower()}{text[1:]}"
+        yield replace(answer, text=f"{phrase}, {text}")
 
 
 def _threshold_answers(

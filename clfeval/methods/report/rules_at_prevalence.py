@@ -11,9 +11,9 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Estimate, Row
+from clfeval.document import Estimate
 from clfeval.errors import bad_option, format_option
-from clfeval.measures.catalog import CATALOG, match_measure
+from clfeval.measures.catalog import match_measure
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import TUNABLE, OutcomeCosts
 from clfeval.measures.record import Measure, Population
@@ -98,21 +98,10 @@ class EstimatesAtPrevalence:
         name = _tunable_name(requested)
         interval: Interval = "none" if self.options.confidence is None else "exact"
         tune = prevalence_options((), self.options.level, self.options.totals, interval)
-        tuner = TunedModels(
-            self.sample, replace(tune, **_settings(requested)), (None,), expected
-        )
+        tuner = TunedModels(self.sample, replace(tune, **_settings(requested)), (None,), expected)
         model, ratio = np.array([0]), np.array([self.population.ratio])
         tables = [Cells.at_odds(table, model, ratio) for table in (expected, observed)]
         return tuner.estimates(name, *tables)[0]
-
-
-def population_cells(kind: str, population: Population | None) -> Row:
-    """Return the cells of a population: its kind, prevalence and odds."""
-    return {
-        "population": kind,
-        "prevalence": None if population is None else population.prevalence,
-        "odds": None if population is None else population.odds,
-    }
 
 
 def rule_costs(rule: ThresholdRule) -> OutcomeCosts | None:
@@ -130,9 +119,3 @@ def _settings(requested: RequestedMeasure) -> dict[str, Any]:
     if "beta" in requested.settings:
         found["beta"] = requested.settings["beta"]
     return found
-
-
-def depends_on_prevalence(measure: str) -> bool:
-    """Return whether a measure, by its name in tables, depends on the prevalence."""
-    record = CATALOG.get(measure.partition(":")[0])
-    return record is not None and not record.invariant

@@ -216,12 +216,21 @@ def threshold_answers(
     )
     for rule, answer in chosen:
         told.append(answer)
-        told += map(consequence_answer, [row for row in there if row["chosen_by"] == rule][:MOST])
+        rows = [row for row in there if row["chosen_by"] == rule]
+        told += map(consequence_answer, _first_and_last(rows))
     if not told:
-        told = [prevalence_answer(row, level) for row in there[:MOST]]
+        told = [prevalence_answer(row, level) for row in _first_and_last(there)]
     zones = tables.get("abstentions", ())
-    told += [answer for _, answer in _model_answers(zones, models, partial(_abstention_answer, level=level))]
+    told += [
+        answer
+        for _, answer in _model_answers(zones, models, partial(_abstention_answer, level=level))
+    ]
     return tuple(told)
+
+
+def _first_and_last(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of two prevalences: the ends of a range."""
+    return [*rows[:1], *rows[1:][-1:]]
 
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:

@@ -29,11 +29,15 @@ from clfeval.methods.measurement.label_measures import (
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.options import Interval, IntervalSettings
-from clfeval.methods.other_prevalences import UsedThreshold, prevalence_options, prevalence_rows
+from clfeval.methods.other_prevalences import (
+    UsedThreshold,
+    population_cells,
+    prevalence_options,
+    prevalence_rows,
+)
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rules_at_prevalence import (
     EstimatesAtPrevalence,
-    population_cells,
     rule_costs,
     rules_in_force,
 )

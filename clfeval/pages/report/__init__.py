@@ -10,7 +10,7 @@ from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
 from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
-from clfeval.pages.report.sections import page_tables
+from clfeval.pages.report.sections import curve_prevalence, page_tables
 from clfeval.pages.report.threshold_tables import RULES
 from clfeval.pages.schema import SHARED, Column, Page, Table, cols
 from clfeval.pages.table_parts import (
@@ -559,7 +559,7 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
     series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
-    title = "Decision curve: net benefit by threshold probability"
+    title = f"Decision curve: net benefit by threshold probability{curve_prevalence(table)}"
     axis = Axis("threshold probability", ends=SHARE_RANGE)
     return Chart("lines", title, axis, series=tuple(series), name="benefit")
 

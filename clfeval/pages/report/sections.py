@@ -8,9 +8,9 @@ from math import inf
 
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
-from clfeval.formatting import format_count, printable, quote_if_ambiguous
+from clfeval.formatting import format_count, format_share, printable, quote_if_ambiguous
 from clfeval.pages.report import requested_tables
-from clfeval.pages.report.threshold_tables import order_by_rule, threshold_tables
+from clfeval.pages.report.threshold_tables import format_rule, order_by_rule, threshold_tables
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
     AT_PREVALENCE,
@@ -27,7 +27,7 @@ from clfeval.pages.table_parts import (
     sort_by_column,
     threshold_note,
 )
-from clfeval.records import replace
+from clfeval.records import dataclass, replace
 
 THRESHOLD_HINT = " (change it with --threshold T)"
 BLOCKS = "·▁▂▃▄▅▆▇█"
@@ -112,17 +112,55 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     yield from _detail_tables(result)
 
 
-def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
-    at, errors, words = threshold_note(rows), RATES, dict[str, str]()
+@dataclass(frozen=True, slots=True)
+class ThresholdsInForce:
+    """The thresholds of the tables: for a title, as a column if they differ, and for a note."""
+
+    title: str
+    columns: Mapping[str, Source]
+    benefit: str = ""
+    note: str = ""
+    hint: bool = False  # how to change the threshold is of use
+
+
+def _thresholds_in_force(result: Document, rows: Sequence[Row]) -> ThresholdsInForce:
+    """Return the thresholds in force of models with scores."""
     scored = [row for row in rows if row["threshold"] is not None]
-    if not at and threshold_note(scored):
-        at = f"{threshold_note(scored)}, or by given labels"
-    elif not at and scored:
-        at = ", each model at its own threshold"
-        errors = {"model": "model", "threshold": "threshold", **RATES}
-        words["net_benefit"] = "at each model's threshold; for common ones, add --show decision"
-    if at.startswith(" at "):
-        words["net_benefit"] = at.strip()
+    place, labelled = threshold_note(scored), len(scored) < len(rows)
+    columns = RATES
+    if not place:
+        columns = {"model": "model", "threshold": "threshold", **RATES}
+    chosen = result.unsliced_rows("cutoffs")
+    rule = str(chosen[0]["chosen_by"]) if chosen else ""
+    choices = {row["model"]: row["threshold"] for row in chosen if row["chosen_by"] == rule}
+    if scored and all(row["threshold"] == choices.get(row["model"]) for row in scored):
+        at = f"{place}, chosen by " if place else ", each model at its threshold by "
+        at += format_rule(chosen[0])
+        benefit = place.strip() or "at each model's threshold"
+        note = "values of the rows that chose the threshold; the table above has expected ones"
+        return ThresholdsInForce(at, columns, benefit, note)
+    if place:
+        at = f"{place}, or by given labels" if labelled else place
+        return ThresholdsInForce(at, RATES, at.strip(), hint=not labelled)
+    if scored:
+        benefit = "at each model's threshold; for common ones, add --show decision"
+        return ThresholdsInForce(", each model at its own threshold", columns, benefit)
+    return ThresholdsInForce("", RATES)
+
+
+def _prevalence_note(result: Document) -> str:
+    """Return the note on measures at the prevalence of the rows, where others are requested."""
+    elsewhere = any(row["population"] == "target" for row in result.unsliced_rows(AT_PREVALENCE))
+    if not elsewhere:
+        return ""
+    share = format_share(cell_value(result.summary["prevalence"]) or 0.0)
+    return f"at the prevalence of these rows ({share})"
+
+
+def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
+    in_force, elsewhere = _thresholds_in_force(result, rows), _prevalence_note(result)
+    benefit = ", ".join(filter(None, (in_force.benefit, elsewhere)))
+    words = {"net_benefit": benefit} if benefit else {}
     columns, note = PROBABLE, CALIBRATED
     if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         columns = {"model": "model", "AUC ↑": "roc_auc"}
@@ -142,11 +180,12 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         note=note,
     )
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
-        other = THRESHOLD_HINT if at == threshold_note(rows) and not result.again else ""
+        hint = THRESHOLD_HINT if in_force.hint and not result.again else ""
+        predictive = f"PPV, NPV and MCC are {elsewhere}" if elsewhere else ""
         yield TableView(
             "models",
-            f"Classification{at}{other}",
-            errors,
+            f"Classification{in_force.title}{hint}",
+            in_force.columns,
             rows[:MAX_ROWS],
             total=len(rows),
             rank="main",
@@ -154,6 +193,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             more="--format csv",
             lead="model",
             places=(),
+            note="; ".join(filter(None, (in_force.note, predictive))),
         )
     drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
@@ -244,8 +284,18 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
         )
     for view in existing_tables(result, *DETAILS):
         rows = result.unsliced_rows(view.table)
-        visible = _thin_decision_curves(rows, view.most) if view.table == "decision" else rows
-        yield replace(view, rows=visible, total=len(rows))
+        if view.table == "decision":
+            title = f"{view.title}{curve_prevalence(rows)}"
+            visible = _thin_decision_curves(rows, view.most)
+            yield replace(view, title=title, rows=visible, total=len(rows))
+        else:
+            yield replace(view, rows=rows, total=len(rows))
+
+
+def curve_prevalence(rows: Sequence[Row]) -> str:
+    """Return the prevalence of a decision curve for its title, empty for that of the rows."""
+    prevalence = rows[0].get("prevalence")
+    return "" if prevalence is None else f", at prevalence {format_share(float(str(prevalence)))}"
 
 
 def _thin_decision_curves(rows: Sequence[Row], most: int | None) -> list[Row]:
