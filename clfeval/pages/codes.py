@@ -176,7 +176,7 @@ WARNINGS: Mapping[str, str] = {
     "may-share": "A column looks like clusters, such as patients: --cluster.",
     "merged-classes": "All other classes are merged into one negative class.",
     "narrow": "All values of a metric are at one end of its scale.",
-    "never-predicted": "No model ever predicts a class that truth has.",
+    "never-predicted": "A model never predicts a class that truth has.",
     "no-area": "No two neighbouring metrics have weight: every area is 0.",
     "no-cluster-bootstrap": "A bootstrap of rows does not respect clusters: no intervals.",
     "no-line": "An isometric would be a single point.",

@@ -79,6 +79,7 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     slice_values,
 )
+from clfeval.methods.report.unpredicted_classes import unpredicted_label_notes
 from clfeval.records import dataclass, replace
 
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -190,7 +191,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             "confusion": two_class_confusion_rows(sample),
         },
         answer=shorten_answer([*_name_prevalences(answer, sample, options)]),
-        warnings=_notes(sample, question.requested, measured.scores.lost, models, bound_note),
+        warnings=(
+            *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
+            *_stored_threshold_notes(sample, options),
+        ),
     )
 
 
@@ -589,11 +593,21 @@ def _notes(
     )
     return (
         *sample_notes(sample),
+        *unpredicted_label_notes(sample),
         *bound_note,
         *score_notes(models, contradicted, sample.positive),
         *(provenance.clipped_note(contradicted) if asks_log_loss else ()),
         *caveat_notes(requested),
     )
+
+
+def _stored_threshold_notes(sample: Sample, options: ReportOptions) -> list[ResultNote]:
+    """Return the note on chosen thresholds at which stored counts cannot be counted again."""
+    if not options.best_threshold:
+        return []
+    from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
+
+    return stored_threshold_notes(sample, options)
 
 
 def _of_slices(rows: Sequence[Row]) -> list[Row]:

@@ -337,6 +337,10 @@ ORDERED_CLASSES: Mapping[str, Source] = {
     "quadratic\nkappa ↑": "kappa_quadratic",
     "places\noff ↓": "ordinal_mae",
 }
+LOWEST_RECALL: Mapping[str, Source] = {
+    "lowest\nrecall ↑": "lowest_recall",
+    "of\nclass": "lowest_recall_class",
+}
 LED = {
     "roc_auc": "ROC AUC",
     BALANCED: "balanced accuracy",
@@ -359,8 +363,11 @@ def class_tables(result: Document) -> Iterator[TableView]:
     lead = next((one for one in of_all if one in LED), BALANCED)
     rows = sort_by_column(models, lead)
     columns = MULTICLASS_PROBABILITIES if scored else MULTICLASS_LABELS
-    first = {head: source for head, source in columns.items() if source in ("model", lead)}
-    columns = {**first, **(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
+    columns = {**(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
+    first = {head: columns[head] for head in columns if columns[head] == lead}
+    if "lowest_recall" in models[0]:
+        first |= LOWEST_RECALL
+    columns = {"model": "model", **first, **columns}
     confusion = result.unsliced_rows("confusion")
     best = str(rows[0]["model"])
     mine = [row for row in confusion if row["model"] == best]
