@@ -25,7 +25,7 @@ from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.tables.input import Input, split_path, table_paths
 from clfeval.tables.layouts.counts_file import COUNTS_FILE
 from clfeval.tables.prediction_files import open_predictions
-from clfeval.tables.source import holds_result
+from clfeval.tables.source import holds_result, refuse_count_summary
 
 if TYPE_CHECKING:
     from clfeval.methods.count.options import CountOptions
@@ -43,6 +43,8 @@ def saved_result(given: object) -> Document | None:
         return None
     files = [split_path(path)[1] for path in table_paths(given)]
     if len(files) > 1:
+        for file in saved:
+            refuse_count_summary(file, Path(file))
         hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option("report takes one saved result; use --baseline to compare two", hint)
     result = read_result(fspath(saved[0]), "give a file written by --save NAME.json")

@@ -221,7 +221,7 @@ def _compute_run(
             run=run.name,
         )
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
-        result = replace(result, inputs=tuple(inputs))
+        result = files.with_notes(replace(result, inputs=tuple(inputs)))
         table_or_first(result, wanted.table)
         entries = [] if label is None else history_entries(result, label, run.name)
         return result, files.write(result, wanted), entries
