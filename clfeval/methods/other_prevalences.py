@@ -324,17 +324,17 @@ def _inverse_estimate(share: Estimate) -> Estimate:
     return make_estimate(value, low, high)
 
 
-def prevalence_answer(row: Row, level: float, *, repeated: bool = False, most: str = "") -> Answer:
-    """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model.
+def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answer:
+    """Return the sentence on PPV, NPV and alarms at a prevalence.
 
-    repeated: leave out the prevalence, which the sentence before names, and the details.
+    further: the sentence before names the model and its threshold; leave out these and details.
     """
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, per_case, benefit = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
-    text = _answer_opening(row, repeated=repeated, most=most)
+    text = _answer_opening(row, further=further)
     if ppv.value is None or alarms.value is None:
-        text += f"{', but' * bool(most)} predicts no positives: PPV is undefined."
+        text += " predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
     shares = [
         f"{title} {with_interval(share.value, share.low, share.high, level, format_close)}"
@@ -342,33 +342,31 @@ def prevalence_answer(row: Row, level: float, *, repeated: bool = False, most: s
         if share.value is not None
     ]
     n_alarms = f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows"
-    if repeated:
+    if further:
         shares[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
         text += f" has {join_words([*shares, n_alarms])}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
     cost = (
         "" if per_case.value is None else f", {format_close(per_case.value, 1)} per case detected"
     )
-    text += f"{':' if most else ' has'} {' and '.join(shares)}. It raises {n_alarms}{cost}."
+    text += f" has {' and '.join(shares)}. It raises {n_alarms}{cost}."
     if benefit.value is not None:
         interval = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
         text += f" Its net benefit is {interval}; that of treat-none is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
 
 
-def _answer_opening(row: Row, *, repeated: bool, most: str) -> str:
+def _answer_opening(row: Row, *, further: bool) -> str:
     """Return the sentence on a row of a prevalence up to its verb: population, threshold, model."""
     threshold = row["threshold"]
-    cut = "" if threshold is None else f"threshold {format_exact(float(str(threshold)))}"
     name = str(row["model"])
     subject = "the model" if name == "model" else quote_if_ambiguous(name)
-    if most:
-        return f"{prevalence_phrase(row)}, {subject} has the {most}{f' ({cut})' * bool(cut)}"
+    if further or threshold is None:
+        return f"{prevalence_phrase(row)}, {subject}"
     rule = str(row["chosen_by"]).partition(":")[0]
     reason = f" ({RULES[rule]})" if rule in RULES else ""
-    place = " and ".join(filter(None, ["" if repeated else prevalence_phrase(row), cut]))
-    text = f"{place}{reason}, {subject}" if place else subject
-    return f"At {text}" if text.startswith("threshold") else text
+    cut = f"threshold {format_exact(float(str(threshold)))}{reason}"
+    return f"{prevalence_phrase(row)} and {cut}, {subject}"
 
 
 def population_cells(kind: str, population: Population | None) -> Row:

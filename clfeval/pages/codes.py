@@ -273,6 +273,7 @@ ANSWERS: Mapping[str, str] = {
     "helps-nowhere": "At no threshold is net benefit significantly above treat-all, treat-none.",
     "labels-only": "No model has scores: calibration and other thresholds are unknown.",
     "lead-changes": "Other models are best at other class ratios.",
+    "leading-model": "The model that a report names first, and models tied with it.",
     "leads-everywhere": "One model is best at every class ratio of the sweep.",
     "like-chance": "These models are not significantly better than chance.",
     "margin": "Which differences exceed the margin, which are equivalent, which are undecided.",

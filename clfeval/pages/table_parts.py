@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TypeVar
 
 from clfeval import formatting
@@ -380,10 +381,14 @@ PREVALENCE_TABLE = Table(
         *cols("amount", "alarms alarms_per_case"),
         *cols("estimate", "net_benefit"),
         Column("gain", "estimate", "gain over treat-all and treat-none"),
+        Column("tied", "flag?", when="?"),
     ),
 )
 PREVALENCE_MEANINGS: Mapping[str, str] = {
     "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",
+    "at_prevalence.tied": "not significantly different from the best model of a report, by ROC "
+    "AUC, or of labels by balanced accuracy",
+    "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
     "alarms": "rows predicted positive per 1,000 rows",
     "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
     "ppv": "share of predicted positives that are positive",
@@ -432,5 +437,14 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
         write=format_close,
         note=note,
         legend=("alarms", "alarms_per_case"),
-        places=(),
+        places=_ties_by_prevalence(rows),
     )
+
+
+def _ties_by_prevalence(rows: Sequence[Row]) -> list[Sign]:
+    """Return the signs of the best model and of those tied with it, at each prevalence."""
+    signs = list[Sign]()
+    for _, group in groupby(rows, key=lambda row: row["odds"]):
+        group_rows = [{**row, "tied": row.get("tied")} for row in group]
+        signs += best_and_tied_signs(group_rows) or [""] * len(group_rows)
+    return signs if any(signs) else []

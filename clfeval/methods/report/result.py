@@ -57,6 +57,7 @@ from clfeval.methods.report.answer import (
 )
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
+from clfeval.methods.report.leading_model import LEAD_OF_LABELS, LEAD_OF_SCORES
 from clfeval.methods.report.model_estimates import (
     best_by_net_benefit,
     identical_columns,
@@ -81,8 +82,6 @@ from clfeval.methods.report.slice_tests import (
 )
 from clfeval.methods.report.unpredicted_classes import unpredicted_label_notes
 from clfeval.records import dataclass, replace
-
-LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
 def report_result(sample: Sample, options: ReportOptions) -> Document:

@@ -31,6 +31,7 @@ from clfeval.methods.provenance import (
     format_thresholds,
     name_interval_methods,
 )
+from clfeval.methods.report.leading_model import rank_models
 from clfeval.methods.tune_jpt.answer import tune_answer
 from clfeval.methods.tune_jpt.crossings import lead_tables
 from clfeval.methods.tune_jpt.leading_models import reference_comparisons
@@ -223,7 +224,8 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
             tables["comparisons"] = [*reference_comparisons(given, options, options.reference)]
         if given.patterns:
             statistics.append(given.patterns[None].digest())
-    found, scores, unbounded = threshold_tables(given, options)
+    order = rank_models(given, options.confidence, options.seed)
+    found, scores, unbounded = threshold_tables(given, options, order)
     tables |= found
     statistics += scores
     if options.prevalence_range is not None:
@@ -232,7 +234,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
         tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
     if options.swept:
         tables["sweep"] = swept
-    settings = tuning_parameters(given, options)
+    settings = {**tuning_parameters(given, options), "led_by": order.measure}
     return Document(
         command="tune-jpt",
         signature=tuning_signature(given, options, statistics),
