@@ -96,10 +96,18 @@ def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
 
 def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.tune_jpt.options import TuneOptions
-    from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
+    from clfeval.methods.tune_jpt.result import sample_from_table
 
     options = _options_like_report(TuneOptions, asked).settled()
-    return tune_result(sample_from_table(sample), options)
+    return _tuned_result(sample_from_table(sample), options)
+
+
+def _tuned_result(sample: Sample, options: TuneOptions) -> Document:
+    """Return the result of tune-jpt, with the models in the order of a report."""
+    from clfeval.methods.report.leading_model import rank_models
+    from clfeval.methods.tune_jpt.result import tune_result
+
+    return tune_result(sample, options, rank_models(sample, options.confidence, options.seed))
 
 
 def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
@@ -367,9 +375,9 @@ def tune_jpt(
             )
         else:
             sample = tuned.sample_from_counts(options.counts, reading_options)
-        yield PreparedResult(lambda: tuned.tune_result(sample, options), sample.facts)
+        yield PreparedResult(lambda: _tuned_result(sample, options), sample.facts)
         return
     with open_predictions(table, reading_options, keep_counts=True) as opened:
         predictions = opened.announced(on_open)
         sample = tuned.sample_from_table(read_sample(predictions))
-        yield _prepared_result(sample, lambda: tuned.tune_result(sample, options))
+        yield _prepared_result(sample, lambda: _tuned_result(sample, options))

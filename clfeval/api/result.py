@@ -151,7 +151,7 @@ class Result(Document):
                 names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
             ) as files:
                 for note in files.with_notes(self).warnings[len(self.warnings) :]:
-                    warnings.warn(note.text, stacklevel=2)
+                    warnings.warn(note.message, stacklevel=2)
                 files.write(self, wanted)
 
     def picture(

@@ -88,10 +88,12 @@ def recount_at_thresholds(
 ) -> PredictionCounts:
     """Count the rows again with other thresholds of some models; the options as given stay."""
     settled, roles = counted.kept.settled, counted.roles
+    given: dict[str | None, float] = {**roles.threshold}
+    given.update(thresholds)
     settled = replace(
         settled,
         thresholds={**settled.thresholds, **thresholds},
-        roles=replace(roles, threshold={**roles.threshold, **thresholds}),
+        roles=replace(roles, threshold=given),
     )
     return replace(_count_patterns(settled, any_range=True), roles=roles)
 

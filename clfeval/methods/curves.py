@@ -321,7 +321,7 @@ def _decision_curve(
         for worth, over, mine in zip(treat_all.tolist(), over_all, benefit, strict=True)
     ]
     simultaneous = zip(*curve.estimates(sure), strict=True)
-    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in simultaneous]
+    helps = [_both_above(*pair) for pair in simultaneous]
     who: dict[str, Any] = {"slice": label, "model": model}
     if population is not None:
         who["prevalence"] = population.prevalence
@@ -345,6 +345,13 @@ def _decision_curve(
             strict=True,
         )
     ]
+
+
+def _both_above(benefit: Estimate, over_all: Estimate) -> bool | None:
+    """Return whether both lower limits lie above 0; None without limits."""
+    if benefit.low is None or over_all.low is None:
+        return None
+    return min(benefit.low, over_all.low) > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -372,21 +379,17 @@ class _NetBenefitCurve:
     def estimates(self, level: float | None) -> tuple[Sequence[Estimate], Sequence[Estimate]]:
         """Return the net benefit, and its gain over treat-all."""
         if self.population is None:
-            benefit, over_all = (
-                net_benefit_estimates(self.found, each, level) for each in self._contributions
-            )
-            return benefit, over_all
+            mine, treated = self._contributions
+            benefit = net_benefit_estimates(self.found, mine, level)
+            return benefit, net_benefit_estimates(self.found, treated, level)
         ratio = np.full(len(GRID), self.population.ratio)
         cells = Cells.at_odds(self.found, np.arange(len(GRID)), ratio)
         zero = np.zeros(len(GRID))
         costs = OutcomeCosts(GRID, 1 - GRID)  # type: ignore[arg-type]  # of each threshold
         against = OutcomeCosts(zero, zero + 1, zero, self.odds)  # type: ignore[arg-type]
-        benefit = _estimates_with_costs("net_benefit", cells, costs, level)
         lost = _estimates_with_costs("expected_cost", cells, against, level)
-        return benefit, [
-            Estimate(*(None if end is None else -end for end in (one.value, one.high, one.low)))
-            for one in lost
-        ]
+        over_all = [one.negative() for one in lost]
+        return _estimates_with_costs("net_benefit", cells, costs, level), over_all
 
     @property
     def _contributions(self) -> tuple[RowContributions, RowContributions]:
@@ -397,12 +400,13 @@ class _NetBenefitCurve:
     def simultaneous_level(self, counts: ScoreCounts | None, level: float) -> float:
         """Return the level at which confidence limits hold at all thresholds together."""
         mine, treated = self._contributions
-        each = tuple(
-            np.where(self.treat_all > 0, *pair) for pair in zip(treated, mine, strict=True)
+        better = self.treat_all > 0
+        hit, false, right, missed = (
+            np.where(better, *pair) for pair in zip(treated, mine, strict=True)
         )
         if self.population is None:
+            each = (hit, false, right, missed)
             return _simultaneous_level(counts, self.found, each, level)
-        hit, false, right, missed = each
         # rows of a class count as often as its share of the population
         p = self.population.prevalence
         positive = divide(p, self.found.positives[0])
@@ -442,10 +446,10 @@ def _simultaneous_level(
         ],
         dtype=np.float64,
     )
-    for part in (slice(m + 1), slice(m + 1, None)) if by_class else (slice(None),):
-        rows[:, part] -= divide(rows[:, part] @ n[part], np.full(m, n[part].sum()))[:, None]
+    for block in (slice(0, m + 1), slice(m + 1, 2 * m + 2)) if by_class else (slice(0, None),):
+        rows[:, block] -= divide(rows[:, block] @ n[block], np.full(m, n[block].sum()))[:, None]
     scale = float(np.abs(rows).max()) if by_class else 1.0
-    rows = np.round(divide(rows, scale or 1.0), CONTRIBUTION_DIGITS)
+    rows = np.round(rows / (scale or 1.0), CONTRIBUTION_DIGITS)
     parts: Iterable[Floats] = rows * np.sqrt(n)
     if counts is not None and (owned := counts.clusters) is not None:
         at = np.searchsorted(GRID, counts.scores, side="right")

@@ -293,10 +293,7 @@ def _net_benefit_gain(
     if ratio <= exchange:  # treat-all is not better than treat-none
         return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
     loss = OutcomeCosts(fp=0.0, fn=1.0, tn=exchange)
-    lost = _estimate_with_costs(tuner, tables, i, "expected_cost", loss)
-    ends = (lost.value, lost.high, lost.low)
-    value, low, high = (None if end is None else -end for end in ends)
-    return Estimate(value, low, high, lost.reason)
+    return _estimate_with_costs(tuner, tables, i, "expected_cost", loss).negative()
 
 
 def _outcome_costs(tuner: TunedModels, risk: float | None) -> OutcomeCosts | None:

@@ -19,28 +19,9 @@ from clfeval.methods.measurement.label_measures import (
 from clfeval.methods.measurement.measure_rows import has_scored_model
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import estimate_score_measure
+from clfeval.methods.model_order import LEAD_OF_LABELS, LEAD_OF_SCORES, ModelOrder
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
-from clfeval.records import dataclass
-
-LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelOrder:
-    """Models ranked by the leading measure of a report.
-
-    values: of all rows, by model, the best first; models without a value come last, with None.
-    ties: not significantly different from the best, by model; empty where that is not tested.
-    """
-
-    measure: str
-    values: Mapping[str, float | None]
-    ties: Mapping[str, bool]
-
-    def place(self, model: str) -> int:
-        """Return the rank of a model, from 0."""
-        return [*self.values].index(model)
 
 
 def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:

@@ -24,8 +24,6 @@ from clfeval.document import (
 )
 from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
-from clfeval.formatting import format_share
-from clfeval.measures.catalog import CATALOG
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
@@ -43,8 +41,8 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
+from clfeval.methods.model_order import LEAD_OF_LABELS, LEAD_OF_SCORES
 from clfeval.methods.options import IntervalSettings
-from clfeval.methods.other_prevalences import population_cells, prevalence_phrase
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
@@ -57,7 +55,6 @@ from clfeval.methods.report.answer import (
 )
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
-from clfeval.methods.report.leading_model import LEAD_OF_LABELS, LEAD_OF_SCORES
 from clfeval.methods.report.model_estimates import (
     best_by_net_benefit,
     identical_columns,
@@ -66,6 +63,7 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.prevalence_names import name_prevalences
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_tests import (
@@ -180,6 +178,11 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         return _of_slices(two_class_model_rows(sample, measured.table))
 
     weighed = sample.slices[None].fractional
+    stored_notes = list[ResultNote]()
+    if options.best_threshold:
+        from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
+
+        stored_notes = stored_threshold_notes(sample, options)
     return Document(
         **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
         summary=_summary(sample),
@@ -189,10 +192,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
         },
-        answer=shorten_answer([*_name_prevalences(answer, sample, options)]),
+        answer=shorten_answer([*name_prevalences(answer, sample, options)]),
         warnings=(
             *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
-            *_stored_threshold_notes(sample, options),
+            *stored_notes,
         ),
     )
 
@@ -525,37 +528,6 @@ def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list
     return [answer for answer in answers if not (with_thresholds and answer.code == "corrected")]
 
 
-CURVE_CODES = ("helps", "helps-nowhere")
-AT_ITS_PREVALENCE = ("at-prevalence", "best-cut")  # these sentences name it
-OPENINGS = ("Its ", "The ", "At ", "No ", "It ", "Compared ")  # of sentences, not models
-
-
-def _name_prevalences(
-    answers: Sequence[Answer], sample: Sample, options: ReportOptions
-) -> Iterator[Answer]:
-    """Yield sentences that name the prevalence at which their values hold, if others are asked."""
-    if not options.populations:
-        yield from answers
-        return
-    totals = sample.slices[None]
-    share = float((totals.positives / totals.rows)[0])
-    of_rows = f"At the prevalence of these rows ({format_share(share)})"
-    population = options.single_population
-    for answer in answers:
-        measure = str(answer.measure).partition(":")[0]
-        depends = measure in CATALOG and not CATALOG[measure].invariant
-        if answer.code in AT_ITS_PREVALENCE or not depends:
-            yield answer
-            continue
-        phrase = of_rows
-        if answer.code in CURVE_CODES and population is not None:
-            phrase = prevalence_phrase(population_cells("target", population))
-        text = answer.text
-        if text.startswith(OPENINGS):
-            text = f"{text[0].lower()}{text[1:]}"
-        yield replace(answer, text=f"{phrase}, {text}")
-
-
 def _threshold_answers(
     tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
 ) -> tuple[Answer, ...]:
@@ -598,15 +570,6 @@ def _notes(
         *(provenance.clipped_note(contradicted) if asks_log_loss else ()),
         *caveat_notes(requested),
     )
-
-
-def _stored_threshold_notes(sample: Sample, options: ReportOptions) -> list[ResultNote]:
-    """Return the note on chosen thresholds at which stored counts cannot be counted again."""
-    if not options.best_threshold:
-        return []
-    from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
-
-    return stored_threshold_notes(sample, options)
 
 
 def _of_slices(rows: Sequence[Row]) -> list[Row]:

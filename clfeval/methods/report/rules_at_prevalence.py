@@ -100,8 +100,8 @@ class EstimatesAtPrevalence:
         tune = prevalence_options((), self.options.level, self.options.totals, interval)
         tuner = TunedModels(self.sample, replace(tune, **_settings(requested)), (None,), expected)
         model, ratio = np.array([0]), np.array([self.population.ratio])
-        tables = [Cells.at_odds(table, model, ratio) for table in (expected, observed)]
-        return tuner.estimates(name, *tables)[0]
+        here = Cells.at_odds(observed, model, ratio)
+        return tuner.estimates(name, Cells.at_odds(expected, model, ratio), here)[0]
 
 
 def rule_costs(rule: ThresholdRule) -> OutcomeCosts | None:

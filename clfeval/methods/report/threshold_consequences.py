@@ -5,8 +5,8 @@ from __future__ import annotations
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.formatting import format_close, quote_if_ambiguous
 from clfeval.methods.other_prevalences import prevalence_phrase
-from clfeval.methods.tune_jpt.options import ROWS
 
+PEOPLE = 1_000  # as many as the rows of `alarms`
 LEAST_POSITIVES = 10  # among the people of a sentence
 MANY_ALARMS = 10  # per case; from here on without decimals
 
@@ -23,7 +23,7 @@ def consequence_answer(row: Row) -> Answer:
     prevalence = float(str(row["prevalence"]))
     people = _population_size(prevalence)
     positives = people * prevalence
-    flagged = f"{round(alarms.value * people / ROWS):,}"
+    flagged = f"{round(alarms.value * people / PEOPLE):,}"
     detected = f"{round(sensitivity.value * positives):,} of the {round(positives):,}"
     text = f"{phrase}, of {people:,} people {flagged} are flagged and {detected} positives are "
     text += "detected"
@@ -36,7 +36,7 @@ def consequence_answer(row: Row) -> Answer:
 
 def _population_size(prevalence: float) -> int:
     """Return 1,000, or the power of ten from which on 10 people are positive."""
-    people = ROWS
+    people = PEOPLE
     while people * prevalence < LEAST_POSITIVES - 0.5:
         people *= 10
     return people

@@ -504,10 +504,10 @@ def _used_thresholds(
         if chosen.at[i] < 0:
             continue
         costs = rule_costs(rule)
-        threshold, *tables = chosen.used(i)
+        threshold, expected, observed = chosen.used(i)
         risk = threshold if are_probabilities else None
         risk = risk if costs is None else costs.probability
-        used.append(UsedThreshold(model, rule.name, threshold, *tables, risk))
+        used.append(UsedThreshold(model, rule.name, threshold, expected, observed, risk))
     return used
 
 

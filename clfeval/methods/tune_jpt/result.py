@@ -19,6 +19,7 @@ from clfeval.errors import DataError, UsageError, bad_option, list_names, unknow
 from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.model_order import ModelOrder
 from clfeval.methods.options import check_reference
 from clfeval.methods.other_prevalences import TunedModels
 from clfeval.methods.provenance import (
@@ -31,7 +32,6 @@ from clfeval.methods.provenance import (
     format_thresholds,
     name_interval_methods,
 )
-from clfeval.methods.report.leading_model import rank_models
 from clfeval.methods.tune_jpt.answer import tune_answer
 from clfeval.methods.tune_jpt.crossings import lead_tables
 from clfeval.methods.tune_jpt.leading_models import reference_comparisons
@@ -200,8 +200,8 @@ def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[s
     )
 
 
-def tune_result(given: Sample, options: TuneOptions) -> Document:
-    """Tune the tables of every model to every requested population.
+def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Document:
+    """Tune the tables of every model to every requested population; order: that of a report.
 
     Errors: UsageError for comparing a single model; DataError from reading scores.
     """
@@ -224,7 +224,6 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
             tables["comparisons"] = [*reference_comparisons(given, options, options.reference)]
         if given.patterns:
             statistics.append(given.patterns[None].digest())
-    order = rank_models(given, options.confidence, options.seed)
     found, scores, unbounded = threshold_tables(given, options, order)
     tables |= found
     statistics += scores

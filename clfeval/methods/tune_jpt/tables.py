@@ -28,9 +28,9 @@ from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate, 
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import Formula
+from clfeval.methods.model_order import ModelOrder
 from clfeval.methods.other_prevalences import Place, TunedModels, UsedThreshold, prevalence_rows
 from clfeval.methods.provenance import slice_totals
-from clfeval.methods.report.leading_model import ModelOrder
 from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.records import dataclass, replace
