@@ -29,7 +29,7 @@ def test_counts_beside_a_summary_need_no_word() -> None:
 def test_two_summaries_are_refused_with_the_right_remedy(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.json", "b.json")]
     counts = clfeval.count(LABELS, positive="malignant")
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="are summaries without the counts"):
         counts.save(*paths)
     for command in (clfeval.report, clfeval.mars):
         with pytest.raises(UsageError) as error:

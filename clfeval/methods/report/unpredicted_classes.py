@@ -33,7 +33,7 @@ def unpredicted_class_notes(
             models_by_classes.setdefault(places, []).append(i)
     for places, indices in models_by_classes.items():
         sizes = rows[indices[0]]
-        shown = [f"{quote_if_ambiguous(classes[j])} ({_count_rows(sizes[j])})" for j in places]
+        shown = [f"{_class_name(classes[j])} ({_count_rows(sizes[j])})" for j in places]
         if (further := len(places) - MAX_LISTED) > 0:
             left = _count_rows(sum(sizes[j] for j in places[MAX_LISTED:]))
             counted = f"{further:,} more class{'es' * (further > 1)} ({left})"
@@ -44,6 +44,11 @@ def unpredicted_class_notes(
             subject = "every model"
             verb = "predicts"
         yield ResultNote(CODE, f"{subject} never {verb} {join_words(shown, most=len(shown))}")
+
+
+def _class_name(name: str) -> str:
+    """Write the name of a class so that it cannot be read as a number."""
+    return f"class {name}" if name[:1].isdigit() else quote_if_ambiguous(name)
 
 
 def _count_rows(rows: float) -> str:

@@ -39,7 +39,7 @@ def test_two_classes_have_the_note_too() -> None:
     scores = pl.DataFrame({"y": [0, 1] * 20, "m": [0.2, 0.4] * 20, "k": [0.2, 0.6] * 20})
     result = clfeval.report(scores, truth="y")
     notes = [note.message for note in result.warnings if note.code == "never-predicted"]
-    assert notes == ["m never predicts '1' (20 rows)"]
+    assert notes == ["m never predicts class 1 (20 rows)"]
 
 
 def test_models_without_the_same_classes_share_a_note() -> None:
