@@ -298,7 +298,8 @@ class TuneAnswers:
         for row in self.tables.get("at_prevalence", ()):
             there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
             if there and name in (None, row["model"]):
-                yield prevalence_answer(row, self.parameters["level"], further=further)
+                known = further and row["chosen_by"] is None  # the threshold is that of before
+                yield prevalence_answer(row, self.parameters["level"], further=known)
                 return
 
     def changes(self, by: str) -> Iterator[Answer]:
