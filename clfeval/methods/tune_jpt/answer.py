@@ -147,8 +147,8 @@ class TuneAnswers:
     def _leads_as_report(self, places: Sequence[Sequence[Row]]) -> bool:
         """Return whether the model of a report leads: at a target, without a named measure."""
         is_target = bool(places) and places[0][0]["population"] == "target"
-        costs = self.parameters.get("cost") is not None
-        return is_target and not self.parameters.get("measure") and not costs
+        names_measure = self.parameters.get("measure") or self.parameters.get("cost") is not None
+        return is_target and self.parameters.get("led_by") is not None and not names_measure
 
     def _report_model_answers(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield sentences on predictive values of the model of a report, and on its ties."""

@@ -301,11 +301,6 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         return "j_index" if self.outcome_costs is None else "expected_cost"
 
     @property
-    def names_measure(self) -> bool:
-        """Whether a measure or costs are named, by which models are compared."""
-        return bool(self.measure) or self.outcome_costs is not None
-
-    @property
     def least_difference(self) -> float | None:
         """The smallest difference that matters, of the measure that compares models."""
         return self.margin.get(str(self.compared))

@@ -233,7 +233,9 @@ def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Docum
         tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
     if options.swept:
         tables["sweep"] = swept
-    settings = {**tuning_parameters(given, options), "led_by": order.measure}
+    # of counts on the command line there is no report
+    led_by = None if given.name == "--counts" else order.measure
+    settings = {**tuning_parameters(given, options), "led_by": led_by}
     return Document(
         command="tune-jpt",
         signature=tuning_signature(given, options, statistics),
