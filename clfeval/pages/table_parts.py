@@ -406,8 +406,8 @@ PREVALENCE_COLUMNS: Mapping[str, Source] = {
 }
 
 
-def prevalence_table(rows: Sequence[Row], rank: Rank, led_by: str = "") -> TableView:
-    """Return the table of PPV, NPV and alarms at each prevalence; led_by: what ranks models."""
+def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
+    """Return the table of PPV, NPV and alarms at each prevalence."""
     rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
     order = list(dict.fromkeys(row["odds"] for row in rows))
     every = {row["chosen_by"] for row in rows}
@@ -427,9 +427,6 @@ def prevalence_table(rows: Sequence[Row], rank: Rank, led_by: str = "") -> Table
     named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
     note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
-    signs = _ties_by_prevalence(rows)
-    if signs:
-        note = "; ".join(filter(None, (f"best: by {CATALOG[led_by].title}", note)))
     return TableView(
         AT_PREVALENCE,
         title,
@@ -440,7 +437,7 @@ def prevalence_table(rows: Sequence[Row], rank: Rank, led_by: str = "") -> Table
         write=format_close,
         note=note,
         legend=("alarms", "alarms_per_case"),
-        places=signs,
+        places=_ties_by_prevalence(rows),
     )
 
 

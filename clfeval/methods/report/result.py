@@ -63,7 +63,7 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.prevalence_names import name_prevalences
+from clfeval.methods.report.prevalence_names import CURVE_CODES, name_prevalences
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_tests import (
@@ -523,9 +523,13 @@ def _leader_answers(
 
 
 def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
-    """Return the sentences that hold with chosen thresholds and at other prevalences."""
-    with_thresholds = options.uses_thresholds or options.populations
-    return [answer for answer in answers if not (with_thresholds and answer.code == "corrected")]
+    """Return the sentences that hold with chosen thresholds and at other prevalences.
+
+    What follows from a chosen threshold says its net benefit, instead of the curve.
+    """
+    left_out = ["corrected"] if options.uses_thresholds or options.populations else []
+    left_out += CURVE_CODES if options.best_threshold else ()
+    return [answer for answer in answers if answer.code not in left_out]
 
 
 def _threshold_answers(

@@ -214,8 +214,10 @@ def threshold_answers(
     chosen = _model_answers(
         tables.get("cutoffs", ()), models, partial(_threshold_answer, level=level)
     )
-    for rule, answer in chosen:
+    for place, (rule, answer) in enumerate(chosen):
         told.append(answer)
+        if place:  # the first rule is in force
+            continue
         rows = [row for row in there if row["chosen_by"] == rule]
         told += map(consequence_answer, _first_and_last(rows))
     if not told:

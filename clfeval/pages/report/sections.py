@@ -71,7 +71,9 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         return
     yield from threshold_tables(result)
     if values := result.unsliced_rows(AT_PREVALENCE):
-        yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
+        is_asked = any(row["population"] == "target" for row in values)
+        rows = order_by_rule(result, values, "balanced_accuracy")
+        yield prevalence_table(rows, "asked" if is_asked else "detail")
     yield from requested_tables.comparison_tables(result)
     models = result.unsliced_rows("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
@@ -159,7 +161,9 @@ def _prevalence_note(result: Document) -> str:
 
 def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
     in_force, elsewhere = _thresholds_in_force(result, rows), _prevalence_note(result)
-    benefit = ", ".join(filter(None, (in_force.benefit, elsewhere)))
+    benefit = in_force.benefit
+    if benefit and elsewhere:
+        benefit = f"{benefit.partition(';')[0]} and {elsewhere.removeprefix('at ')}"
     words = {"net_benefit": benefit} if benefit else {}
     columns, note = PROBABLE, CALIBRATED
     if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):

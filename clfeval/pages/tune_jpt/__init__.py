@@ -349,8 +349,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield from difference_tables(result)
     yield from slice_table(look, main)
     if rows:
-        led_by = str(result.parameters.get("led_by"))
-        yield prevalence_table(rows, "main" if predictive else "detail", led_by)
+        yield prevalence_table(rows, "main" if predictive else "detail")
     yield main if look.requested_measures or not predictive else replace(main, rank="detail")
     yield from sections.detail_tables(look, digits)
 
