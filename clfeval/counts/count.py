@@ -84,16 +84,16 @@ def count_predictions(
 
 
 def recount_at_thresholds(
-    counted: PredictionCounts, thresholds: Mapping[str, float]
+    predictions: PredictionCounts, thresholds: Mapping[str, float]
 ) -> PredictionCounts:
     """Count the rows again with other thresholds of some models; the options as given stay."""
-    settled, roles = counted.kept.settled, counted.roles
-    given: dict[str | None, float] = {**roles.threshold}
-    given.update(thresholds)
+    settled, roles = predictions.kept.settled, predictions.roles
+    all_thresholds: dict[str | None, float] = {**roles.threshold}
+    all_thresholds.update(thresholds)
     settled = replace(
         settled,
         thresholds={**settled.thresholds, **thresholds},
-        roles=replace(roles, threshold=given),
+        roles=replace(roles, threshold=all_thresholds),
     )
     return replace(_count_patterns(settled, any_range=True), roles=roles)
 

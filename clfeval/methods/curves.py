@@ -372,46 +372,47 @@ class _NetBenefitCurve:
         if self.population is not None:
             prevalence = self.population.prevalence
             return np.asarray(prevalence - (1 - prevalence) * self.odds)
-        found = self.found
-        rows = found.positives + found.negatives
-        return divide(found.positives - self.odds * found.negatives, rows)
+        tables = self.found
+        rows = tables.positives + tables.negatives
+        return divide(tables.positives - self.odds * tables.negatives, rows)
 
     def estimates(self, level: float | None) -> tuple[Sequence[Estimate], Sequence[Estimate]]:
         """Return the net benefit, and its gain over treat-all."""
         if self.population is None:
-            mine, treated = self._contributions
-            benefit = net_benefit_estimates(self.found, mine, level)
+            of_model, treated = self._contributions
+            benefit = net_benefit_estimates(self.found, of_model, level)
             return benefit, net_benefit_estimates(self.found, treated, level)
         ratio = np.full(len(GRID), self.population.ratio)
         cells = Cells.at_odds(self.found, np.arange(len(GRID)), ratio)
         zero = np.zeros(len(GRID))
         costs = OutcomeCosts(GRID, 1 - GRID)  # type: ignore[arg-type]  # of each threshold
-        against = OutcomeCosts(zero, zero + 1, zero, self.odds)  # type: ignore[arg-type]
-        lost = _estimates_with_costs("expected_cost", cells, against, level)
-        over_all = [one.negative() for one in lost]
+        gain_costs = OutcomeCosts(zero, zero + 1, zero, self.odds)  # type: ignore[arg-type]
+        lost = _estimates_with_costs("expected_cost", cells, gain_costs, level)
+        over_all = [loss.negative() for loss in lost]
         return _estimates_with_costs("net_benefit", cells, costs, level), over_all
 
     @property
     def _contributions(self) -> tuple[RowContributions, RowContributions]:
         """The contributions of TP, FP, TN and FN to net benefit, and to its gain over treat-all."""
-        one, none = np.ones(len(GRID)), np.zeros(len(GRID))
-        return (one, self.odds, none, none), (none, none, self.odds, one)
+        full = np.ones(len(GRID))
+        zero = np.zeros(len(GRID))
+        return (full, self.odds, zero, zero), (zero, zero, self.odds, full)
 
     def simultaneous_level(self, counts: ScoreCounts | None, level: float) -> float:
         """Return the level at which confidence limits hold at all thresholds together."""
-        mine, treated = self._contributions
+        of_model, treated = self._contributions
         better = self.treat_all > 0
-        hit, false, right, missed = (
-            np.where(better, *pair) for pair in zip(treated, mine, strict=True)
+        hit, false, right, miss = (
+            np.where(better, *pair) for pair in zip(treated, of_model, strict=True)
         )
         if self.population is None:
-            each = (hit, false, right, missed)
-            return _simultaneous_level(counts, self.found, each, level)
+            contributions = (hit, false, right, miss)
+            return _simultaneous_level(counts, self.found, contributions, level)
         # rows of a class count as often as its share of the population
         p = self.population.prevalence
         positive = divide(p, self.found.positives[0])
         negative = divide(1 - p, self.found.negatives[0])
-        weighted = (hit * positive, false * negative, right * negative, missed * positive)
+        weighted = (hit * positive, false * negative, right * negative, miss * positive)
         return _simultaneous_level(counts, self.found, weighted, level, by_class=True)
 
 

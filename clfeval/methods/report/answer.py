@@ -399,7 +399,8 @@ def helpful_ranges(curve: Sequence[Row]) -> list[tuple[float, float]]:
     for row in curve:
         if not row["helps"]:
             continue
-        threshold, flagged = float(str(row["threshold"])), float(str(row["flagged"]))
+        threshold = float(str(row["threshold"]))
+        flagged = float(str(row["flagged"]))
         is_next = bool(ranges) and threshold - ranges[-1][1] < 0.0101
         if ranges and (is_next or flagged_at_end - flagged < RESOLVED_ROWS):
             ranges[-1] = (ranges[-1][0], threshold)

@@ -31,9 +31,9 @@ def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:
     """
     measure = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
     requested = RequestedMeasure(measure, CATALOG[measure], {})
-    counted = sample.counted
-    if counted is not None and measure == LEAD_OF_SCORES:
-        values, estimates = _score_values(counted, requested, tested=level is not None)
+    predictions = sample.counted
+    if predictions is not None and measure == LEAD_OF_SCORES:
+        values, estimates = _score_values(predictions, requested, tested=level is not None)
     else:
         values, estimates = _label_values(sample, requested)
     ties: Mapping[str, bool] = {}
@@ -52,23 +52,25 @@ def _ranked(values: Mapping[str, float], models: Sequence[str]) -> dict[str, flo
 
 
 def _score_values(
-    counted: PredictionCounts, requested: RequestedMeasure, *, tested: bool
+    predictions: PredictionCounts, requested: RequestedMeasure, *, tested: bool
 ) -> tuple[dict[str, float], PairedEstimates | None]:
     """Return the values of models with scores, and their paired estimates if rows are known."""
-    if counted.stored is not None or not tested:
-        return _single_score_values(counted, requested), None
-    scored_rows = read_scored_rows(counted)
+    if predictions.stored is not None or not tested:
+        return _single_score_values(predictions, requested), None
+    scored_rows = read_scored_rows(predictions)
     if isinstance(scored_rows, StoredScores):
-        return _single_score_values(counted, requested), None
-    names = [counted.models[i].name for i in scored_rows.models]
+        return _single_score_values(predictions, requested), None
+    names = [predictions.models[i].name for i in scored_rows.models]
     influence = {}
     for j, model in enumerate(names):
         scores, positions = scored_rows.ranked(j)
-        threshold = counted.thresholds.get(model)
-        found = row_score_influence(requested, threshold, scores, positions, scored_rows.truth)
-        if found is not None:
-            influence[model] = found
-    sizes = effective_class_sizes(counted.patterns, 2)
+        threshold = predictions.thresholds.get(model)
+        value_and_influence = row_score_influence(
+            requested, threshold, scores, positions, scored_rows.truth
+        )
+        if value_and_influence is not None:
+            influence[model] = value_and_influence
+    sizes = effective_class_sizes(predictions.patterns, 2)
     estimates = score_estimates(
         scored_rows.weights,
         scored_rows.owners,
@@ -81,19 +83,19 @@ def _score_values(
 
 
 def _single_score_values(
-    counted: PredictionCounts, requested: RequestedMeasure
+    predictions: PredictionCounts, requested: RequestedMeasure
 ) -> dict[str, float]:
     """Return the values of models with scores, one by one."""
     values = dict[str, float]()
-    for i, model in enumerate(counted.models):
+    for i, model in enumerate(predictions.models):
         if model.kind == "label":
             continue
-        scores = counted.scores(i)[None]
-        found = estimate_score_measure(
+        scores = predictions.scores(i)[None]
+        value = estimate_score_measure(
             requested.measure, scores, IntervalSettings(None), model.name
         ).value.value
-        if found is not None:
-            values[model.name] = found
+        if value is not None:
+            values[model.name] = value
     return values
 
 

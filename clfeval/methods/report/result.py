@@ -78,6 +78,7 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     slice_values,
 )
+from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
 from clfeval.methods.report.unpredicted_classes import unpredicted_label_notes
 from clfeval.records import dataclass, replace
 
@@ -178,11 +179,6 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         return _of_slices(two_class_model_rows(sample, measured.table))
 
     weighed = sample.slices[None].fractional
-    stored_notes = list[ResultNote]()
-    if options.best_threshold:
-        from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
-
-        stored_notes = stored_threshold_notes(sample, options)
     return Document(
         **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
         summary=_summary(sample),
@@ -195,7 +191,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         answer=shorten_answer([*name_prevalences(answer, sample, options)]),
         warnings=(
             *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
-            *stored_notes,
+            *stored_threshold_notes(sample, options),
         ),
     )
 
@@ -468,9 +464,12 @@ def _prevalence_rows(
         return rows
     from clfeval.methods.report.thresholds import prevalence_table
 
-    chosen = {(row["model"], row["threshold"]) for row in rows}
+    thresholds_of_rules = {(row["model"], row["threshold"]) for row in rows}
     in_force = prevalence_table(sample, options, models)
-    return [*(row for row in in_force if (row["model"], row["threshold"]) not in chosen), *rows]
+    return [
+        *(row for row in in_force if (row["model"], row["threshold"]) not in thresholds_of_rules),
+        *rows,
+    ]
 
 
 def _bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:

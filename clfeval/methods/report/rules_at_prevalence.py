@@ -42,7 +42,7 @@ def rules_in_force(options: ReportOptions) -> list[ThresholdRule]:
 def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> ThresholdRule:
     """Return a rule whose measures are those at a prevalence."""
     measures = [rule.best] if rule.within is None else [rule.best, rule.within]
-    dependent = [one for one in measures if not one.measure.invariant]
+    dependent = [measure for measure in measures if not measure.measure.invariant]
     if not dependent:
         return rule
     if len(populations) > 1:
@@ -52,8 +52,8 @@ def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> Threshol
     for requested in dependent:
         _tunable_name(requested)
     ratio = populations[0].ratio
-    within = None if rule.within is None else _measure_at(rule.within, ratio)
-    return replace(rule, best=_measure_at(rule.best, ratio), within=within, ratio=ratio)
+    limited = None if rule.within is None else _measure_at(rule.within, ratio)
+    return replace(rule, best=_measure_at(rule.best, ratio), within=limited, ratio=ratio)
 
 
 def _measure_at(requested: RequestedMeasure, ratio: float) -> RequestedMeasure:
@@ -99,9 +99,10 @@ class EstimatesAtPrevalence:
         interval: Interval = "none" if self.options.confidence is None else "exact"
         tune = prevalence_options((), self.options.level, self.options.totals, interval)
         tuner = TunedModels(self.sample, replace(tune, **_settings(requested)), (None,), expected)
-        model, ratio = np.array([0]), np.array([self.population.ratio])
-        here = Cells.at_odds(observed, model, ratio)
-        return tuner.estimates(name, Cells.at_odds(expected, model, ratio), here)[0]
+        model = np.array([0])
+        ratio = np.array([self.population.ratio])
+        observed_cells = Cells.at_odds(observed, model, ratio)
+        return tuner.estimates(name, Cells.at_odds(expected, model, ratio), observed_cells)[0]
 
 
 def rule_costs(rule: ThresholdRule) -> OutcomeCosts | None:
@@ -112,10 +113,10 @@ def rule_costs(rule: ThresholdRule) -> OutcomeCosts | None:
 
 def _settings(requested: RequestedMeasure) -> dict[str, Any]:
     """Return the settings of a measure as options of other prevalences."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     costs = requested.settings.get("stakes")
     if isinstance(costs, OutcomeCosts):
-        found |= {"cost": (costs.fp, costs.fn), "benefit": (costs.tp, costs.tn)}
+        settings |= {"cost": (costs.fp, costs.fn), "benefit": (costs.tp, costs.tn)}
     if "beta" in requested.settings:
-        found["beta"] = requested.settings["beta"]
-    return found
+        settings["beta"] = requested.settings["beta"]
+    return settings

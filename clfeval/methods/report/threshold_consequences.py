@@ -56,7 +56,7 @@ def _net_benefit_verdict(benefit: Estimate, gain: Estimate) -> str:
     if benefit.value is None or gain.value is None:
         return ""
     default = "treat-none" if gain.value == benefit.value else "treat-all"
-    lower = [one.low for one in (benefit, gain)]
+    lower = [estimate.low for estimate in (benefit, gain)]
     if gain.low is None or gain.high is None:
         relation = "above" if gain.value > 0 else "below"
         return f"the estimated net benefit is {relation} {default}"

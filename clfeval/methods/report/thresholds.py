@@ -75,10 +75,10 @@ def chosen_thresholds(
 
 
 def settle_safe_rules(
-    rules: Sequence[ThresholdRule], counts: ScoreCounts, wanted: IntervalSettings
+    rules: Sequence[ThresholdRule], counts: ScoreCounts, settings: IntervalSettings
 ) -> list[ThresholdRule]:
     """Return the rules; of those that keep a limit safely, the limit is on the value."""
-    return [_kept_safely(rule, counts, wanted) if rule.safe else rule for rule in rules]
+    return [_kept_safely(rule, counts, settings) if rule.safe else rule for rule in rules]
 
 
 def _kept_safely(
@@ -148,8 +148,11 @@ def _population_cells(table: ConfusionCounts, elsewhere: EstimatesAtPrevalence |
 
 def sample_population(table: ConfusionCounts) -> Population | None:
     """Return the population of the rows; None without a class."""
-    p, n = table.positives[0].item(), table.negatives[0].item()
-    return Population.from_counts(p, n, table.unit) if p and n else None
+    positives = table.positives[0].item()
+    negatives = table.negatives[0].item()
+    if not (positives and negatives):
+        return None
+    return Population.from_counts(positives, negatives, table.unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +167,7 @@ class _RuleTables:
         self, i: int, measures: Sequence[RequestedMeasure], values: Sequence[float]
     ) -> list[Estimate]:
         """Return measures expected on new data at threshold i; values: on the rows that chose."""
-        expected, observed = (one.take([i]) for one in (self.chosen.expected, self.chosen.here))
+        expected, observed = (table.take([i]) for table in (self.chosen.expected, self.chosen.here))
         estimates = list[Estimate]()
         for requested, value in zip(measures, values, strict=True):
             if self.elsewhere is None or requested.measure.invariant:
@@ -180,8 +183,8 @@ class _RuleTables:
         ratio = None if self.elsewhere is None else self.elsewhere.population.ratio
         tuned = table if ratio is None else table.tuned(ratio)
         return [
-            float(measure_value(one, table if one.measure.invariant else tuned)[0])
-            for one in measures
+            float(measure_value(requested, table if requested.measure.invariant else tuned)[0])
+            for requested in measures
         ]
 
 
@@ -213,12 +216,11 @@ def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
     values = tables.values(i, measures)
     estimates = _expected_estimates(rule, measures, values, i, tables)
     rates = estimates[-len(RATES) - 1 : -1]
-    last = len(points.tp) - 1
     return {
         "threshold": _finite_or_none(points.thresholds[position].item()),
         "threshold_low": _finite_or_none(low),
         "threshold_high": _finite_or_none(high),
-        "rule": NEVER if position == 0 else ALWAYS if position == last else FROM,
+        "rule": NEVER if position == 0 else ALWAYS if position == len(points.tp) - 1 else FROM,
         **{cell: table.display_units(cell)[0].item() for cell in CELLS},
         "measure": rule.best.name,
         "value": make_estimate(values[0]),
@@ -495,16 +497,16 @@ def estimates_elsewhere(sample: Sample, options: ReportOptions) -> EstimatesAtPr
 
 
 def _used_thresholds(
-    model: str, rules: Sequence[ThresholdRule], chosen: ChosenThresholds, counts: ScoreCounts
+    model: str, rules: Sequence[ThresholdRule], choice: ChosenThresholds, counts: ScoreCounts
 ) -> list[UsedThreshold]:
     """Return the thresholds that rules choose, with the threshold probability of net benefit."""
     are_probabilities = counts.scores[0] >= 0 and counts.scores[-1] <= 1
     used = list[UsedThreshold]()
     for i, rule in enumerate(rules):
-        if chosen.at[i] < 0:
+        if choice.at[i] < 0:
             continue
         costs = rule_costs(rule)
-        threshold, expected, observed = chosen.used(i)
+        threshold, expected, observed = choice.used(i)
         risk = threshold if are_probabilities else None
         risk = risk if costs is None else costs.probability
         used.append(UsedThreshold(model, rule.name, threshold, expected, observed, risk))

@@ -34,22 +34,22 @@ def apply_chosen_thresholds(sample: Sample, options: ReportOptions) -> Sample:
 
 def _can_recount(sample: Sample, options: ReportOptions) -> bool:
     """Return whether thresholds are to be chosen, and the rows are there to count again."""
-    counted = sample.counted
-    if not options.best_threshold or options.runs or counted is None:
+    predictions = sample.counted
+    if not options.best_threshold or options.runs or predictions is None:
         return False
-    return counted.stored is None and not counted.multiclass and not counted.min_cell
+    return predictions.stored is None and not predictions.multiclass and not predictions.min_cell
 
 
 def chosen_by_first_rule(sample: Sample, options: ReportOptions) -> dict[str, float]:
     """Return the threshold that the first rule chooses, of each model whose threshold is free."""
-    counted = sample.counted
-    if counted is None:
+    predictions = sample.counted
+    if predictions is None:
         return {}
     thresholds = dict[str, float]()
-    for i, model in enumerate(counted.models):
+    for i, model in enumerate(predictions.models):
         if model.kind == "label" or sample.roles.has_threshold(model.name):
             continue
-        counts = counted.scores(i)[None]
+        counts = predictions.scores(i)[None]
         [rule] = settle_safe_rules(rules_in_force(options)[:1], counts, options.interval_settings)
         points = roc_points(counts)
         if not np.isfinite(counts.scores).all():
@@ -63,8 +63,8 @@ def chosen_by_first_rule(sample: Sample, options: ReportOptions) -> dict[str, fl
 
 def stored_threshold_notes(sample: Sample, options: ReportOptions) -> list[ResultNote]:
     """Return the note on chosen thresholds at which stored counts cannot be counted again."""
-    counted = sample.counted
-    if not options.best_threshold or counted is None or counted.stored is None:
+    predictions = sample.counted
+    if not options.best_threshold or predictions is None or predictions.stored is None:
         return []
     thresholds = chosen_by_first_rule(sample, options)
     if not thresholds:

@@ -33,17 +33,20 @@ def unpredicted_class_notes(
             models_by_classes.setdefault(places, []).append(i)
     for places, indices in models_by_classes.items():
         sizes = rows[indices[0]]
-        shown = [f"{_class_name(classes[j])} ({_count_rows(sizes[j])})" for j in places]
+        classes_with_rows = [f"{_class_name(classes[j])} ({_count_rows(sizes[j])})" for j in places]
         if (further := len(places) - MAX_LISTED) > 0:
             left = _count_rows(sum(sizes[j] for j in places[MAX_LISTED:]))
-            counted = f"{further:,} more class{'es' * (further > 1)} ({left})"
-            shown = [*shown[:MAX_LISTED], counted]
+            rest = f"{further:,} more class{'es' * (further > 1)} ({left})"
+            classes_with_rows = [*classes_with_rows[:MAX_LISTED], rest]
         names = [models[i] for i in indices]
         subject, verb = join_names(names, most=MAX_MODELS), "predict" + "s" * (len(names) == 1)
         if len(names) == len(models) and len(names) > 1:
             subject = "every model"
             verb = "predicts"
-        yield ResultNote(CODE, f"{subject} never {verb} {join_words(shown, most=len(shown))}")
+        yield ResultNote(
+            CODE,
+            f"{subject} never {verb} {join_words(classes_with_rows, most=len(classes_with_rows))}",
+        )
 
 
 def _class_name(name: str) -> str:
@@ -58,17 +61,17 @@ def _count_rows(rows: float) -> str:
 
 def unpredicted_label_notes(sample: Sample) -> Iterator[ResultNote]:
     """Yield the notes of models of two classes whose labels or thresholds are known."""
-    counts, counted = sample.slices[None], sample.counted
-    known = [
+    counts, predictions = sample.slices[None], sample.counted
+    places = [
         i
         for i, model in enumerate(counts.models)
-        if counted is None or counted.knows_labels(None, model)
+        if predictions is None or predictions.knows_labels(None, model)
     ]
-    if not known or not sample.sampled:
+    if not places or not sample.sampled:
         return
-    tables = np.array([[counts.tp, counts.fn], [counts.fp, counts.tn]]).transpose(2, 0, 1)[known]
+    tables = np.array([[counts.tp, counts.fn], [counts.fp, counts.tn]]).transpose(2, 0, 1)[places]
     classes = (sample.positive, negative_name(sample))
-    names = [counts.models[i] for i in known]
+    names = [counts.models[i] for i in places]
     yield from unpredicted_class_notes(names, classes, tables, counts.unit)
 
 
@@ -83,8 +86,8 @@ def lowest_recall_cells(measures: Sequence[Row]) -> dict[tuple[object, object], 
         if row["estimator"] != "class" or row["measure"] != "sensitivity" or recall is None:
             continue
         key = (row["slice"], row["model"])
-        before = as_estimate(lowest[key]["lowest_recall"]).value if key in lowest else None
-        if before is None or recall < before:
+        lowest_so_far = as_estimate(lowest[key]["lowest_recall"]).value if key in lowest else None
+        if lowest_so_far is None or recall < lowest_so_far:
             lowest[key] = {"lowest_recall": Estimate(recall), "lowest_recall_class": row["class"]}
     return lowest
 

@@ -152,17 +152,17 @@ class TuneAnswers:
 
     def _report_model_answers(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield sentences on predictive values of the model of a report, and on its ties."""
-        for number, here in enumerate(places):
-            yield from self.usable(here, further=number > 0)
+        for number, rows in enumerate(places):
+            yield from self.usable(rows, further=number > 0)
         yield from self._ties_answer()
-        here = places[0]
-        lead = self.lead(here)
-        constant = "" if lead is None else self._constant(here[0], lead.cell)
+        rows = places[0]
+        lead = self.lead(rows)
+        constant = "" if lead is None else self._constant(rows[0], lead.cell)
         if lead is not None and constant and self.measure == ACCURACY:
-            yield self._constant_answer(here, constant)
+            yield self._constant_answer(rows, constant)
         elif lead is not None and len(places) == 1:
-            yield self._sentence(here, lead, constant, tail=True)
-        yield from self._margin_answer(here)
+            yield self._sentence(rows, lead, constant, tail=True)
+        yield from self._margin_answer(rows)
 
     def _ties_answer(self) -> Iterator[Answer]:
         """Yield the sentence on the measure by which the model leads, and on its ties."""
@@ -174,14 +174,15 @@ class TuneAnswers:
         tested = [row for row in rows[1:] if row["tied"] is not None]
         tied = [str(row["model"]) for row in tested if row["tied"]]
         worse = [str(row["model"]) for row in tested if not row["tied"]]
-        text = f"{quote_if_ambiguous(name)} has the highest {title}, as in clfeval report"
+        text = f"{quote_if_ambiguous(name)} has the highest {title}"
         ties = describe_ties(tied, worse, most=NAMES)
         text += f". {ties}" if ties else "; this lead is not tested for significance."
         yield Answer("leading-model", text, (name,), str(self.parameters["led_by"]))
 
-    def _constant_answer(self, here: Sequence[Row], constant: str) -> Answer:
+    def _constant_answer(self, rows: Sequence[Row], constant: str) -> Answer:
         """Return the sentence on a constant prediction with a higher accuracy than every model."""
-        cut, phrase = _common_threshold(here), prevalence_phrase(here[0])
+        cut = _common_threshold(rows)
+        phrase = prevalence_phrase(rows[0])
         who = f"{phrase} and {cut}, no model" if cut else f"{phrase}, no model"
         text = f"{who} has a higher accuracy than {constant}."
         return Answer("constant-better", text, (), self.measure)

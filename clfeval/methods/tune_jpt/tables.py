@@ -294,7 +294,8 @@ def _usable_threshold_rows(
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
         used = list[UsedThreshold]()
         for model in order.values:
-            table, one = counts.take([counts.models.index(model)]), best.get(model)
+            table = counts.take([counts.models.index(model)])
+            one = best.get(model)
             used.append(UsedThreshold(model, None, given.thresholds.get(model), table, table))
             if one is not None:
                 r = [each.name for each in one.rules].index(rule) + j

@@ -132,18 +132,18 @@ def _thresholds_in_force(result: Document, rows: Sequence[Row]) -> ThresholdsInF
     columns = RATES
     if not place:
         columns = {"model": "model", "threshold": "threshold", **RATES}
-    chosen = result.unsliced_rows("cutoffs")
-    rule = str(chosen[0]["chosen_by"]) if chosen else ""
-    choices = {row["model"]: row["threshold"] for row in chosen if row["chosen_by"] == rule}
+    cutoffs = result.unsliced_rows("cutoffs")
+    rule = str(cutoffs[0]["chosen_by"]) if cutoffs else ""
+    choices = {row["model"]: row["threshold"] for row in cutoffs if row["chosen_by"] == rule}
     if scored and all(row["threshold"] == choices.get(row["model"]) for row in scored):
-        at = f"{place}, chosen by " if place else ", each model at its threshold by "
-        at += format_rule(chosen[0])
+        title = f"{place}, chosen by " if place else ", each model at its threshold by "
+        title += format_rule(cutoffs[0])
         benefit = place.strip() or "at each model's threshold"
         note = "values of the rows that chose the threshold; the table above has expected ones"
-        return ThresholdsInForce(at, columns, benefit, note)
+        return ThresholdsInForce(title, columns, benefit, note)
     if place:
-        at = f"{place}, or by given labels" if labelled else place
-        return ThresholdsInForce(at, RATES, at.strip(), hint=not labelled)
+        title = f"{place}, or by given labels" if labelled else place
+        return ThresholdsInForce(title, RATES, title.strip(), hint=not labelled)
     if scored:
         benefit = "at each model's threshold; for common ones, add --show decision"
         return ThresholdsInForce(", each model at its own threshold", columns, benefit)
@@ -155,15 +155,20 @@ def _prevalence_note(result: Document) -> str:
     elsewhere = any(row["population"] == "target" for row in result.unsliced_rows(AT_PREVALENCE))
     if not elsewhere:
         return ""
-    share = format_share(cell_value(result.summary["prevalence"]) or 0.0)
-    return f"at the prevalence of these rows ({share})"
+    return f"at the prevalence of these rows ({_share_of_rows(result)})"
+
+
+def _share_of_rows(result: Document) -> str:
+    """Return the prevalence of the rows as text."""
+    return format_share(cell_value(result.summary["prevalence"]) or 0.0)
 
 
 def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
-    in_force, elsewhere = _thresholds_in_force(result, rows), _prevalence_note(result)
+    in_force = _thresholds_in_force(result, rows)
+    elsewhere = _prevalence_note(result)
     benefit = in_force.benefit
     if benefit and elsewhere:
-        benefit = f"{benefit.partition(';')[0]} and {elsewhere.removeprefix('at ')}"
+        benefit = f"{benefit.partition(';')[0]}, prevalence {_share_of_rows(result)}"
     words = {"net_benefit": benefit} if benefit else {}
     columns, note = PROBABLE, CALIBRATED
     if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):
