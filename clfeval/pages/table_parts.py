@@ -427,6 +427,7 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
     note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
+    signs = _ties_by_prevalence(rows)
     return TableView(
         AT_PREVALENCE,
         title,
@@ -436,8 +437,8 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
         lead="ppv",
         write=format_close,
         note=note,
-        legend=("alarms", "alarms_per_case"),
-        places=_ties_by_prevalence(rows),
+        legend=("alarms_per_case",) if signs else ("alarms", "alarms_per_case"),
+        places=signs,
     )
 
 
