@@ -337,7 +337,7 @@ def _decision_curve(
         }
         for t, flagged, worth, every, more, helpful in zip(
             GRID.tolist(),
-            from_units(found.tp + found.fp, found.unit).tolist(),
+            divide(found.tp + found.fp, found.positives + found.negatives).tolist(),
             benefit,
             treat_all.tolist(),
             gain,

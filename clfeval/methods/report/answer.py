@@ -210,7 +210,8 @@ class ModelRanking:
     """The rows of models, and how these are ranked by the leading measure.
 
     level: of intervals, None without. untested: why models were not tested against the best.
-    bounds: how far values of `lead` can be from those of rows, by model.
+    bounds: how far values of `lead` can be from those of rows, by model. sample_size: rows, without
+    sampling weights.
     """
 
     models: Sequence[Row]
@@ -219,6 +220,7 @@ class ModelRanking:
     level: float | None
     untested: str = ""
     bounds: Mapping[str, float] = field(default_factory=dict)
+    sample_size: float = 0.0
 
     @property
     def rows(self) -> list[Row]:
@@ -257,7 +259,9 @@ def report_answer(
         answers += calibration_answer(ranked, best_set, calibration_tests, ranking.level)
     answers += _net_benefit_answer(ranked, best_by_net_benefit)
     its = answers[-1].code == "probabilities" and TIED not in answers[-1].text
-    answers += _decision_curve_answer(leader, whole_table_rows(decision), ranking.level, its=its)
+    answers += _decision_curve_answer(
+        leader, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
+    )
     if len(answers) <= FEW:
         answers += _resolution_answer(best_set, lead, ranking.level)
     elif len(answers) > FEW + 1:  # the least important sentence is omitted
@@ -367,13 +371,13 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
 
 
 def _decision_curve_answer(
-    best: str, decision: Sequence[Row], level: float | None, *, its: bool
+    best: str, decision: Sequence[Row], level: float | None, sample_size: float, *, its: bool
 ) -> list[Answer]:
     """Return the sentence on thresholds with net benefit jointly above treat-all and treat-none."""
     mine = rows_where(decision, "model", best)
     if not mine or level is None:
         return []
-    ranges = helpful_ranges(mine)
+    ranges = helpful_ranges(mine, sample_size)
     what = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
     if not ranges:
         text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
@@ -388,8 +392,8 @@ def _decision_curve_answer(
     return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
 
 
-def helpful_ranges(curve: Sequence[Row]) -> list[tuple[float, float]]:
-    """Return the ranges of thresholds at which a model helps; rows: of its decision curve.
+def helpful_ranges(curve: Sequence[Row], sample_size: float) -> list[tuple[float, float]]:
+    """Return the ranges of thresholds at which a model helps; curve: its decision curve.
 
     Consecutive hundredths are one range, and so are two ranges with fewer than 5 rows between
     their ends: the data do not resolve such a gap.
@@ -400,9 +404,9 @@ def helpful_ranges(curve: Sequence[Row]) -> list[tuple[float, float]]:
         if not row["helps"]:
             continue
         threshold = float(str(row["threshold"]))
-        flagged = float(str(row["flagged"]))
+        flagged = sample_size * float(str(row["flagged"]))
         is_next = bool(ranges) and threshold - ranges[-1][1] < 0.0101
-        if ranges and (is_next or flagged_at_end - flagged < RESOLVED_ROWS):
+        if ranges and (is_next or flagged_at_end - flagged < RESOLVED_ROWS - 0.5):
             ranges[-1] = (ranges[-1][0], threshold)
         else:
             ranges.append((threshold, threshold))

@@ -41,3 +41,22 @@ def name_prevalences(
         if text.startswith(OPENINGS):
             text = f"{text[0].lower()}{text[1:]}"
         yield replace(answer, text=f"{phrase}, {text}")
+
+
+def sample_size(sample: Sample) -> float:
+    """Return the number of rows: of sampling weights the lines, else the counted rows."""
+    counts = sample.slices[None]
+    if counts.fractional or sample.roles.sampling_weights:
+        return float(sum(file.rows for file in sample.files))
+    totals = counts.display_units("positives") + counts.display_units("negatives")
+    return float(totals.max())
+
+
+def restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
+    """Return the sentences that hold with chosen thresholds and at other prevalences.
+
+    What follows from a chosen threshold says its net benefit, instead of the curve.
+    """
+    left_out = ["corrected"] if options.uses_thresholds or options.populations else []
+    left_out += CURVE_CODES if options.best_threshold else ()
+    return [answer for answer in answers if answer.code not in left_out]

@@ -63,7 +63,7 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.prevalence_names import CURVE_CODES, name_prevalences
+from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers, sample_size
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_tests import (
@@ -172,7 +172,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         *slices.sentences[:1],
         leader,
         *slices.sentences[1:],
-        *_restrict_answers(further, options),
+        *restrict_answers(further, options),
     )
 
     def models_of_slices() -> list[Row]:
@@ -507,7 +507,13 @@ def _leader_answers(
     if compared.best_set is None:
         bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
     ranking = ModelRanking(
-        models, question.lead, compared.best_set, options.confidence, untested, bounds
+        models,
+        question.lead,
+        compared.best_set,
+        options.confidence,
+        untested,
+        bounds,
+        sample_size(sample),
     )
     leader, *further = report_answer(
         ranking,
@@ -519,16 +525,6 @@ def _leader_answers(
     if question.lead == LEAD_OF_LABELS:
         leader = provenance.prefix_threshold(leader, sample.thresholds)
     return [leader, *further]
-
-
-def _restrict_answers(answers: Sequence[Answer], options: ReportOptions) -> list[Answer]:
-    """Return the sentences that hold with chosen thresholds and at other prevalences.
-
-    What follows from a chosen threshold says its net benefit, instead of the curve.
-    """
-    left_out = ["corrected"] if options.uses_thresholds or options.populations else []
-    left_out += CURVE_CODES if options.best_threshold else ()
-    return [answer for answer in answers if answer.code not in left_out]
 
 
 def _threshold_answers(

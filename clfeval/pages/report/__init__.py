@@ -153,7 +153,7 @@ TABLES = (
             MODEL,
             Column("prevalence", "prevalence", when="?"),
             *cols("part", "threshold"),
-            *cols("weight", "flagged"),
+            *cols("part?", "flagged"),
             *cols("estimate", "net_benefit"),
             Column("treat_all", "number", "treat all"),
             Column("gain", "estimate", "gain over treat-all and treat-none"),
@@ -369,7 +369,7 @@ GLOSSARY: Mapping[str, str] = {
     "lift": "precision / prevalence",
     "treat_all": "net benefit of treat-all",
     "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
-    "decision.flagged": "rows predicted positive at the threshold",
+    "decision.flagged": "share of these rows predicted positive at the threshold",
     "decision.prevalence": "the requested prevalence, at which net benefit holds",
     "helps": "whether net benefit is significantly higher than treat-all and treat-none, adjusted "
     "for all thresholds",

@@ -127,7 +127,7 @@ def test_the_decision_curve_holds_at_the_requested_prevalence() -> None:
         benefit = pi * sens - (1 - pi) * fpr * odds
         treat_all = pi - (1 - pi) * odds
         assert number(row["prevalence"]) == pi
-        assert row["flagged"] == called.sum()
+        assert number(row["flagged"]) == pytest.approx(called.mean())
         assert number(row["net_benefit"]) == pytest.approx(benefit, abs=1e-12)
         assert number(row["treat_all"]) == pytest.approx(treat_all, abs=1e-12)
         assert number(row["gain"]) == pytest.approx(benefit - max(treat_all, 0), abs=1e-12)
@@ -251,17 +251,17 @@ def test_gain_is_net_benefit_less_the_larger_default() -> None:
 def curve(helps: str, flagged: list[int]) -> list[Row]:
     """Rows of a decision curve at consecutive hundredths: y where the model helps."""
     return [
-        {"threshold": (i + 1) / 100, "helps": sign == "y", "flagged": rows}
+        {"threshold": (i + 1) / 100, "helps": sign == "y", "flagged": rows / 100}
         for i, (sign, rows) in enumerate(zip(helps, flagged, strict=True))
     ]
 
 
 def test_gaps_of_fewer_than_five_rows_are_no_gaps() -> None:
     # 4 rows have a score of 0.02 up to 0.04
-    assert helpful_ranges(curve("yynyy", [50, 40, 37, 36, 30])) == [(0.01, 0.05)]
+    assert helpful_ranges(curve("yynyy", [50, 40, 37, 36, 30]), 100) == [(0.01, 0.05)]
     # 5 rows do
-    assert helpful_ranges(curve("yynyy", [50, 40, 37, 35, 30])) == [(0.01, 0.02), (0.04, 0.05)]
-    assert helpful_ranges(curve("nnn", [3, 2, 1])) == []
+    assert helpful_ranges(curve("yynyy", [50, 40, 37, 35, 30]), 100) == [(0.01, 0.02), (0.04, 0.05)]
+    assert helpful_ranges(curve("nnn", [3, 2, 1]), 100) == []
 
 
 def binormal_table(rng: np.random.Generator, positives: int, negatives: int, d: float) -> Any:
