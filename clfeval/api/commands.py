@@ -26,7 +26,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input, split_path, table_paths
 from clfeval.tables.layouts.counts_file import COUNTS_FILE
 from clfeval.tables.prediction_files import open_predictions
-from clfeval.tables.source import holds_result
+from clfeval.tables.source import holds_result, refuse_count_summary
 
 if TYPE_CHECKING:
     from clfeval.methods.count.options import CountOptions
@@ -44,6 +44,8 @@ def saved_result(given: object) -> Document | None:
         return None
     files = [split_path(path)[1] for path in table_paths(given)]
     if len(files) > 1:
+        for file in saved:
+            refuse_count_summary(file, Path(file))
         hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option(
             f"report takes one saved result; use {OPTION}--baseline{END} to compare two", hint
@@ -97,10 +99,18 @@ def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
 
 def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.tune_jpt.options import TuneOptions
-    from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
+    from clfeval.methods.tune_jpt.result import sample_from_table
 
     options = _options_like_report(TuneOptions, asked).settled()
-    return tune_result(sample_from_table(sample), options)
+    return _tuned_result(sample_from_table(sample), options)
+
+
+def _tuned_result(sample: Sample, options: TuneOptions) -> Document:
+    """Return the result of tune-jpt, with the models in the order of a report."""
+    from clfeval.methods.report.leading_model import rank_models
+    from clfeval.methods.tune_jpt.result import tune_result
+
+    return tune_result(sample, options, rank_models(sample, options.confidence, options.seed))
 
 
 def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
@@ -195,8 +205,13 @@ def report(
         def compute() -> Document:
             from clfeval.methods.report.result import report_result
 
-            result = report_result(sample, options)
-            methods = {name: _RESULTS[name](sample, options) for name in options.methods}
+            evaluated = sample
+            if options.best_threshold:
+                from clfeval.methods.report.thresholds_in_force import apply_chosen_thresholds
+
+                evaluated = apply_chosen_thresholds(sample, options)
+            result = report_result(evaluated, options)
+            methods = {name: _RESULTS[name](evaluated, options) for name in options.methods}
             return replace(result, methods=methods)
 
         yield _prepared_result(sample, compute)
@@ -389,9 +404,9 @@ def tune_jpt(
             )
         else:
             sample = tuned.sample_from_counts(options.counts, reading_options)
-        yield PreparedResult(lambda: tuned.tune_result(sample, options), sample.facts)
+        yield PreparedResult(lambda: _tuned_result(sample, options), sample.facts)
         return
     with open_predictions(table, reading_options, keep_counts=True) as opened:
         predictions = opened.announced(on_open)
         sample = tuned.sample_from_table(read_sample(predictions))
-        yield _prepared_result(sample, lambda: tuned.tune_result(sample, options))
+        yield _prepared_result(sample, lambda: _tuned_result(sample, options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -156,6 +157,8 @@ class Result(Document):
             with SavedFiles(
                 names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
             ) as files:
+                for note in files.with_notes(self).warnings[len(self.warnings) :]:
+                    warnings.warn(note.message, stacklevel=2)
                 files.write(self, wanted)
 
     def picture(

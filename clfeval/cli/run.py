@@ -120,6 +120,7 @@ def run_command(
             wanted_output = replace(wanted_output, names=(), table=table)
         table_or_first(result, wanted_output.table)  # before any file is replaced
         _check_requested_tables(result, request.output)
+        result = files.with_notes(result)
         notes = _write_files(result, request, files, wanted_output)
         notes += describe(result)
         pieces = stdout_pieces(result, wanted_output, request.output, screen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clfeval.counts import settings
 from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
 from clfeval.counts.files import count_table, refuse_fractions
@@ -87,6 +89,21 @@ def count_predictions(
         if elsewhere:
             raise
         raise settings.convert_read_error(opened.files, error) from error
+
+
+def recount_at_thresholds(
+    predictions: PredictionCounts, thresholds: Mapping[str, float]
+) -> PredictionCounts:
+    """Count the rows again with other thresholds of some models; the options as given stay."""
+    settled, roles = predictions.kept.settled, predictions.roles
+    all_thresholds: dict[str | None, float] = {**roles.threshold}
+    all_thresholds.update(thresholds)
+    settled = replace(
+        settled,
+        thresholds={**settled.thresholds, **thresholds},
+        roles=replace(roles, threshold=all_thresholds),
+    )
+    return replace(_count_patterns(settled, any_range=True), roles=roles)
 
 
 def refuse_multilabel(counts: PredictionCounts) -> None:

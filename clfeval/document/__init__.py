@@ -39,6 +39,13 @@ class Estimate:
     high: float | None = None
     reason: str | None = None
 
+    def negative(self) -> Estimate:
+        """Return minus the value, with its limits exchanged."""
+        value, low, high = (
+            None if end is None else -end for end in (self.value, self.high, self.low)
+        )
+        return Estimate(value, low, high, self.reason)
+
 
 Cell = None | bool | int | float | str | list[str] | Estimate
 Row = Mapping[str, Cell]

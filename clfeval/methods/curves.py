@@ -17,8 +17,10 @@ from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import phi_delta
-from clfeval.methods.estimates import rows_from_columns
+from clfeval.measures.odds import OutcomeCosts, phi_delta
+from clfeval.measures.record import Population
+from clfeval.methods.confidence_limits import measure_limits
+from clfeval.methods.estimates import Cells, estimate_column, rows_from_columns
 from clfeval.methods.measurement.score_measures import (
     CONTRIBUTION_DIGITS,
     RowContributions,
@@ -275,20 +277,30 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 
 
-def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: float | None) -> Rows:
+def decision_rows(
+    label: str | None,
+    model: str,
+    counts: ScoreCounts,
+    level: float | None,
+    population: Population | None = None,
+) -> Rows:
     """Return the decision curve: net benefit at each threshold probability t, and its gain.
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
     the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
     treating all, lie above 0 by confidence limits simultaneous for all thresholds (see
     `_simultaneous_level`). Limits are those of `net_benefit`. Scores must be probabilities.
+    population: of another prevalence pi, where NB = pi sens - (1-pi) (1-spec) t/(1-t), with the
+    rates of these rows.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     found = confusions_at(counts, GRID)
+    if population is not None and not (found.positives[0] and found.negatives[0]):
+        population = None
     if counts.clusters is not None:  # needs all scores, which are not kept
-        made = _decision_curve(label, model, found, level, counts)
+        made = _decision_curve(label, model, found, level, population, counts)
         return deferred_rows(len(made), lambda: made)
-    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level))
+    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level, population))
 
 
 def _decision_curve(
@@ -296,39 +308,135 @@ def _decision_curve(
     model: str,
     found: ConfusionCounts,
     level: float | None,
+    population: Population | None,
     counts: ScoreCounts | None = None,
 ) -> list[Row]:
-    odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
-    treat_all = divide(found.positives - odds * found.negatives, found.positives + found.negatives)
-    treated = (none, none, odds, one)  # contributions of TP, FP, TN and FN compared with treat-all
-    mine = (one, odds, none, none)
-    gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
-    benefit, gain = (net_benefit_estimates(found, each, level) for each in (mine, gained))
-    sure = None if level is None else _simultaneous_level(counts, found, gained, level)
-    simultaneous = zip(
-        *(net_benefit_estimates(found, each, sure) for each in (mine, treated)), strict=True
-    )
-    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in simultaneous]
-    who = {"slice": label, "model": model}
+    """Return the rows of a decision curve; population: of another prevalence."""
+    curve = _NetBenefitCurve(found, population)
+    treat_all = curve.treat_all
+    sure = None if level is None else curve.simultaneous_level(counts, level)
+    benefit, over_all = curve.estimates(level)
+    gain = [
+        over if worth > 0 else mine
+        for worth, over, mine in zip(treat_all.tolist(), over_all, benefit, strict=True)
+    ]
+    simultaneous = zip(*curve.estimates(sure), strict=True)
+    helps = [_both_above(*pair) for pair in simultaneous]
+    who: dict[str, Any] = {"slice": label, "model": model}
+    if population is not None:
+        who["prevalence"] = population.prevalence
     return [
         {
             **who,
             "threshold": t,
+            "flagged": flagged,
             "net_benefit": worth,
             "treat_all": every,
             "gain": more,
             "helps": helpful,
         }
-        for t, worth, every, more, helpful in zip(
-            GRID.tolist(), benefit, treat_all.tolist(), gain, helps, strict=True
+        for t, flagged, worth, every, more, helpful in zip(
+            GRID.tolist(),
+            divide(found.tp + found.fp, found.positives + found.negatives).tolist(),
+            benefit,
+            treat_all.tolist(),
+            gain,
+            helps,
+            strict=True,
         )
     ]
 
 
+def _both_above(benefit: Estimate, over_all: Estimate) -> bool | None:
+    """Return whether both lower limits lie above 0; None without limits."""
+    if benefit.low is None or over_all.low is None:
+        return None
+    return min(benefit.low, over_all.low) > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _NetBenefitCurve:
+    """Net benefit at the thresholds of `GRID`; population: of another prevalence."""
+
+    found: ConfusionCounts
+    population: Population | None
+
+    @property
+    def odds(self) -> Floats:
+        """The exchange rate t / (1 - t)."""
+        return np.asarray(GRID / (1 - GRID))
+
+    @property
+    def treat_all(self) -> Floats:
+        """The net benefit of treat-all."""
+        if self.population is not None:
+            prevalence = self.population.prevalence
+            return np.asarray(prevalence - (1 - prevalence) * self.odds)
+        tables = self.found
+        rows = tables.positives + tables.negatives
+        return divide(tables.positives - self.odds * tables.negatives, rows)
+
+    def estimates(self, level: float | None) -> tuple[Sequence[Estimate], Sequence[Estimate]]:
+        """Return the net benefit, and its gain over treat-all."""
+        if self.population is None:
+            of_model, treated = self._contributions
+            benefit = net_benefit_estimates(self.found, of_model, level)
+            return benefit, net_benefit_estimates(self.found, treated, level)
+        ratio = np.full(len(GRID), self.population.ratio)
+        cells = Cells.at_odds(self.found, np.arange(len(GRID)), ratio)
+        zero = np.zeros(len(GRID))
+        costs = OutcomeCosts(GRID, 1 - GRID)  # type: ignore[arg-type]  # of each threshold
+        gain_costs = OutcomeCosts(zero, zero + 1, zero, self.odds)  # type: ignore[arg-type]
+        lost = _estimates_with_costs("expected_cost", cells, gain_costs, level)
+        over_all = [loss.negative() for loss in lost]
+        return _estimates_with_costs("net_benefit", cells, costs, level), over_all
+
+    @property
+    def _contributions(self) -> tuple[RowContributions, RowContributions]:
+        """The contributions of TP, FP, TN and FN to net benefit, and to its gain over treat-all."""
+        full = np.ones(len(GRID))
+        zero = np.zeros(len(GRID))
+        return (full, self.odds, zero, zero), (zero, zero, self.odds, full)
+
+    def simultaneous_level(self, counts: ScoreCounts | None, level: float) -> float:
+        """Return the level at which confidence limits hold at all thresholds together."""
+        of_model, treated = self._contributions
+        better = self.treat_all > 0
+        hit, false, right, miss = (
+            np.where(better, *pair) for pair in zip(treated, of_model, strict=True)
+        )
+        if self.population is None:
+            contributions = (hit, false, right, miss)
+            return _simultaneous_level(counts, self.found, contributions, level)
+        # rows of a class count as often as its share of the population
+        p = self.population.prevalence
+        positive = divide(p, self.found.positives[0])
+        negative = divide(1 - p, self.found.negatives[0])
+        weighted = (hit * positive, false * negative, right * negative, miss * positive)
+        return _simultaneous_level(counts, self.found, weighted, level, by_class=True)
+
+
+def _estimates_with_costs(
+    measure: str, cells: Cells, costs: OutcomeCosts, level: float | None
+) -> Sequence[Estimate]:
+    """Return a measure of tables in another population, with the costs of each."""
+    record = CATALOG[measure].with_settings(stakes=costs)
+    limits = None if level is None else measure_limits(measure, cells, level=level, stakes=costs)
+    return estimate_column(record.function(cells.tuned), limits, cells, record.undefined_at_odds)
+
+
 def _simultaneous_level(
-    counts: ScoreCounts | None, found: ConfusionCounts, each: RowContributions, level: float
+    counts: ScoreCounts | None,
+    found: ConfusionCounts,
+    each: RowContributions,
+    level: float,
+    *,
+    by_class: bool = False,
 ) -> float:
-    """Return the level for joint coverage by arccos(correlation) of neighbours, or Bonferroni's."""
+    """Return the level for joint coverage by arccos(correlation) of neighbours, or Bonferroni's.
+
+    by_class: the class totals are fixed, as they are at another prevalence.
+    """
     m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
     said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
     rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
@@ -339,7 +447,10 @@ def _simultaneous_level(
         ],
         dtype=np.float64,
     )
-    rows = np.round(rows - divide(rows @ n, np.full(m, n.sum()))[:, None], CONTRIBUTION_DIGITS)
+    for block in (slice(0, m + 1), slice(m + 1, 2 * m + 2)) if by_class else (slice(0, None),):
+        rows[:, block] -= divide(rows[:, block] @ n[block], np.full(m, n[block].sum()))[:, None]
+    scale = float(np.abs(rows).max()) if by_class else 1.0
+    rows = np.round(rows / (scale or 1.0), CONTRIBUTION_DIGITS)
     parts: Iterable[Floats] = rows * np.sqrt(n)
     if counts is not None and (owned := counts.clusters) is not None:
         at = np.searchsorted(GRID, counts.scores, side="right")

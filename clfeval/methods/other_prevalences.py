@@ -22,6 +22,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import BALANCED, Population
 from clfeval.methods.confidence_limits import measure_limits
 from clfeval.methods.estimates import (
@@ -257,6 +258,7 @@ def prevalence_rows(
                 "alarms": alarms[i],
                 "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
                 "net_benefit": _net_benefit(tuner, tables, i, model.risk),
+                "gain": _net_benefit_gain(tuner, tables, i, model.risk),
             }
             for i, model in enumerate(used)
         ]
@@ -270,13 +272,44 @@ def _net_benefit(
 
     tables: expected, and observed on these rows.
     """
-    options = tuner.options
-    if risk is not None and 0 < risk < 1:
-        options = replace(options, cost=(risk, 1 - risk))
-    if options.outcome_costs is None:
+    costs = _outcome_costs(tuner, risk)
+    if costs is None:
         return Estimate(None, reason="needs_threshold")
+    return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
+
+
+def _net_benefit_gain(
+    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, risk: float | None
+) -> Estimate:
+    """Return the net benefit less that of treat-all or treat-none, whichever is larger.
+
+    Treat-all has p - (1 - p) w, with the prevalence p and the exchange rate w of the costs; less
+    that, the net benefit is (1 - p) w specificity - p (1 - sensitivity).
+    """
+    costs = _outcome_costs(tuner, risk)
+    if costs is None:
+        return Estimate(None, reason="needs_threshold")
+    exchange, ratio = costs.exchange, tables[0].ratio[i].item()
+    if ratio <= exchange:  # treat-all is not better than treat-none
+        return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
+    loss = OutcomeCosts(fp=0.0, fn=1.0, tn=exchange)
+    return _estimate_with_costs(tuner, tables, i, "expected_cost", loss).negative()
+
+
+def _outcome_costs(tuner: TunedModels, risk: float | None) -> OutcomeCosts | None:
+    """Return the costs of a threshold probability, else those of the options."""
+    if risk is not None and 0 < risk < 1:
+        return OutcomeCosts(risk, 1 - risk)
+    return tuner.options.outcome_costs
+
+
+def _estimate_with_costs(
+    tuner: TunedModels, tables: tuple[Cells, Cells], i: int, measure: str, costs: OutcomeCosts
+) -> Estimate:
+    """Return a measure of model i that takes costs."""
+    options = replace(tuner.options, cost=(costs.fp, costs.fn), benefit=(costs.tp, costs.tn))
     expected, observed = (cells.select(np.array([i])) for cells in tables)
-    return replace(tuner, options=options).estimates("net_benefit", expected, observed)[0]
+    return replace(tuner, options=options).estimates(measure, expected, observed)[0]
 
 
 def _inverse_estimate(share: Estimate) -> Estimate:
@@ -288,17 +321,17 @@ def _inverse_estimate(share: Estimate) -> Estimate:
     return make_estimate(value, low, high)
 
 
-def prevalence_answer(row: Row, level: float, *, repeated: bool = False, most: str = "") -> Answer:
-    """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model.
+def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answer:
+    """Return the sentence on PPV, NPV and alarms at a prevalence.
 
-    repeated: leave out the prevalence, which the sentence before names, and the details.
+    further: the sentence before names the model and its threshold; leave out these and details.
     """
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, per_case, benefit = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
-    text = _answer_opening(row, repeated=repeated, most=most)
+    text = _answer_opening(row, further=further)
     if ppv.value is None or alarms.value is None:
-        text += f"{', but' * bool(most)} predicts no positives: PPV is undefined."
+        text += " predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
     shares = [
         f"{title} {with_interval(share.value, share.low, share.high, level, format_close)}"
@@ -306,33 +339,40 @@ def prevalence_answer(row: Row, level: float, *, repeated: bool = False, most: s
         if share.value is not None
     ]
     n_alarms = f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows"
-    if repeated:
+    if further:
         shares[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
         text += f" has {join_words([*shares, n_alarms])}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
     cost = (
         "" if per_case.value is None else f", {format_close(per_case.value, 1)} per case detected"
     )
-    text += f"{':' if most else ' has'} {' and '.join(shares)}. It raises {n_alarms}{cost}."
+    text += f" has {' and '.join(shares)}. It raises {n_alarms}{cost}."
     if benefit.value is not None:
         interval = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
         text += f" Its net benefit is {interval}; that of treat-none is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
 
 
-def _answer_opening(row: Row, *, repeated: bool, most: str) -> str:
+def _answer_opening(row: Row, *, further: bool) -> str:
     """Return the sentence on a row of a prevalence up to its verb: population, threshold, model."""
     threshold = row["threshold"]
-    cut = "" if threshold is None else f"threshold {format_exact(float(str(threshold)))}"
     name = str(row["model"])
     subject = "the model" if name == "model" else quote_if_ambiguous(name)
-    if most:
-        return f"{prevalence_phrase(row)}, {subject} has the {most}{f' ({cut})' * bool(cut)}"
+    if further or threshold is None:
+        return f"{prevalence_phrase(row)}, {subject}"
     rule = str(row["chosen_by"]).partition(":")[0]
     reason = f" ({RULES[rule]})" if rule in RULES else ""
-    place = " and ".join(filter(None, ["" if repeated else prevalence_phrase(row), cut]))
-    text = f"{place}{reason}, {subject}" if place else subject
-    return f"At {text}" if text.startswith("threshold") else text
+    cut = f"threshold {format_exact(float(str(threshold)))}{reason}"
+    return f"{prevalence_phrase(row)} and {cut}, {subject}"
+
+
+def population_cells(kind: str, population: Population | None) -> Row:
+    """Return the cells of a population: its kind, prevalence and odds."""
+    return {
+        "population": kind,
+        "prevalence": None if population is None else population.prevalence,
+        "odds": None if population is None else population.odds,
+    }
 
 
 def prevalence_phrase(row: Row) -> str:

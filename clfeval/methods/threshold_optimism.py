@@ -39,6 +39,7 @@ class ThresholdRule:
     at: float = 0.0  # the limit
     sign: int = 1  # 1 for a lower, -1 for an upper limit
     safe: bool = False  # a confidence limit must satisfy it
+    ratio: float | None = None  # odds at which its measures hold; None for those of the rows
 
     def places(self, tp: Counts, fp: Counts) -> Ints:
         """Return the indices of optimal points, -1 for none; ties by tpr - fpr, then threshold.
@@ -230,10 +231,13 @@ def _correct_limits(
         wrong = float(measure_value(limit, float_confusion(here.take([i])))[0])
         wrong -= float(found.optimism(limit.measure.function)[i])
         wrong = min(max(1 - wrong if limit.measure.sign > 0 else wrong, 0.0), 1.0)
-        if rule.best.name == "specificity" and here.negatives[i] > fp[i]:
-            tp[i] = here.positives[i] - divide((here.negatives[i] - fp[i]) * wrong, 1 - wrong)
+        p, n = here.positives[i], here.negatives[i]
+        # rows of a positive at the odds of the rule, per row of a negative
+        weight = 1.0 if rule.ratio is None else float(rule.ratio * n / p)
+        if rule.best.name == "specificity" and n > fp[i]:
+            tp[i] = p - divide((n - fp[i]) * wrong, (1 - wrong) * weight)
         elif rule.best.name == "sensitivity" and tp[i] > 0:
-            fp[i] = divide(tp[i] * wrong, 1 - wrong)
+            fp[i] = divide(tp[i] * weight * wrong, 1 - wrong)
 
 
 def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:

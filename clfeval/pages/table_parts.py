@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TypeVar
 
 from clfeval import formatting
@@ -382,10 +383,15 @@ PREVALENCE_TABLE = Table(
         *cols("share", "sensitivity specificity ppv npv"),
         *cols("amount", "alarms alarms_per_case"),
         *cols("estimate", "net_benefit"),
+        Column("gain", "estimate", "gain over treat-all and treat-none"),
+        Column("tied", "flag?", when="?"),
     ),
 )
 PREVALENCE_MEANINGS: Mapping[str, str] = {
     "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",
+    "at_prevalence.tied": "not significantly different from the best model of a report, by ROC "
+    "AUC, or of labels by balanced accuracy",
+    "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
     "alarms": "rows predicted positive per 1,000 rows",
     "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
     "ppv": "share of predicted positives that are positive",
@@ -424,6 +430,7 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
     note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
+    signs = _ties_by_prevalence(rows)
     return TableView(
         AT_PREVALENCE,
         title,
@@ -433,6 +440,15 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
         lead="ppv",
         write=format_close,
         note=note,
-        legend=("alarms", "alarms_per_case"),
-        places=(),
+        legend=("alarms_per_case",) if signs else ("alarms", "alarms_per_case"),
+        places=signs,
     )
+
+
+def _ties_by_prevalence(rows: Sequence[Row]) -> list[Sign]:
+    """Return the signs of the best model and of those tied with it, at each prevalence."""
+    signs = list[Sign]()
+    for _, group in groupby(rows, key=lambda row: row["odds"]):
+        group_rows = [{**row, "tied": row.get("tied")} for row in group]
+        signs += best_and_tied_signs(group_rows) or [""] * len(group_rows)
+    return signs if any(signs) else []

@@ -224,7 +224,8 @@ def _compute_run(
             run=run.name,
         )
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in computed.inputs)
-        result = replace(fill_result(computed, fill_for_shell), inputs=tuple(inputs))
+        named_result = replace(computed, inputs=tuple(inputs))
+        result = fill_result(files.with_notes(named_result), fill_for_shell)
         table_or_first(result, wanted.table)
         entries = [] if label is None else history_entries(result, label, run.name)
         return result, files.write(result, wanted), entries

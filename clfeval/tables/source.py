@@ -391,6 +391,7 @@ _DAMAGED = "a damaged zip archive", "pack or save it again"
 _HISTORY = r'"schema":\s*"clfeval\.history/'
 _HEAD = 1 << 20  # bytes in which a line of a history is found
 _RESULT = r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/'
+_COUNT_SUMMARY = rf'{_RESULT}[^"]*"\s*,\s*"command"\s*:\s*"count"'
 _TOP = r"""^["']?(version|set|defaults|runs|history|x-[\w-]+)["']?[ \t]*:(?=\s|$)"""
 _KEYS = "(?m)" + _TOP
 _BATCH = rf"(?m)(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}"
@@ -426,8 +427,20 @@ def holds_result(path: Path) -> bool:
 
 def refuse_result(name: str, path: Path) -> None:
     """Raise UsageError for a saved result of clfeval, which only mlcps reads as a table."""
-    if holds_result(path):
-        raise _own_file_error(name, "a saved result of clfeval", "report")
+    if not holds_result(path):
+        return
+    refuse_count_summary(name, path)
+    raise _own_file_error(name, "a saved result of clfeval", "report")
+
+
+def refuse_count_summary(name: str, path: Path) -> None:
+    """Raise UsageError for a saved result of `count`, which does not hold the counts."""
+    if not re.search(_COUNT_SUMMARY, _beginning(path)):
+        return
+    counts = f"{name.removesuffix('.json').removesuffix('.counts')}.counts.parquet"
+    hint = format_command_line(["clfeval", "count", "TABLE", "--save", counts])
+    message = "this is a summary of clfeval count, which holds no counts"
+    raise UsageError.new(message, "wrong-format", name, hint=hint)
 
 
 def _beginning(path: Path) -> str:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from clfeval import COMMANDS
-from clfeval.document import Document
-from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
-from clfeval.formatting import DIGITS
+from clfeval.document import Document, ResultNote
+from clfeval.errors import UsageError, format_option, list_names, say_which_have_it, suggestion
+from clfeval.formatting import DIGITS, join_names
 from clfeval.options.syntax import accept_size
 from clfeval.output_files import Draft, ProtectedFiles, target_path
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import SUITE
 from clfeval.placeholders import COMMAND, END, OPTION
-from clfeval.records import dataclass, field
+from clfeval.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ FORMATS = {
     "counts": FileFormat(".counts.parquet", "clfeval.counts.files:as_counts_file"),
 }
 COUNTS = ".counts.parquet"
+TABLE_SUFFIXES = (".json", ".csv")  # which a program would read
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
@@ -235,6 +236,13 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         self._stack.callback(draft.close)
         return draft
 
+    def with_notes(self, result: Document) -> Document:
+        """Return the result with a note on files that summarise counts but do not hold them."""
+        if result.command != "count":
+            return result
+        notes = summary_notes([draft.target.name for draft in self._drafts])
+        return replace(result, warnings=(*result.warnings, *notes))
+
     def write(self, result: Document, wanted: OutputRequest) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         name: str | Path = ""
@@ -271,6 +279,23 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         except OSError as error:
             raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
         return [*(str(draft.target) for draft in self._drafts), *self._folders]
+
+
+def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:
+    """Return the note on files of `count` that hold its summary only; none with one of counts."""
+    forms = {name: format_of_file(name) for name in names}
+    if any(form.suffix == COUNTS for form in forms.values()):
+        return ()
+    summaries = [
+        name for name, form in forms.items() if form.suffix in TABLE_SUFFIXES or "count" in name
+    ]
+    if not summaries:
+        return ()
+    name = summaries[0][: -len(forms[summaries[0]].suffix)].removesuffix(".counts")
+    verb = "is a summary" if len(summaries) == 1 else "are summaries"
+    text = f"{join_names(summaries)} {verb} without the counts; for report, add "
+    text += format_option("--save", f"{name}{COUNTS}", bare=True)
+    return (ResultNote("summary-only", text),)
 
 
 def _default_file_mode() -> int:

@@ -31,12 +31,14 @@ SCREENS = {
     f"report {LABELS}": 70,
     f"mars {LABELS}": 90,
     f"phidelta {LABELS}": 70,
-    f"tune-jpt {SCORES}": 70,
+    f"tune-jpt {SCORES}": 90,
     "mlcps fixtures/metrics/test.csv": 70,
     "report {sites} --positive malignant --by site": 100,
     f"report {SCORES} --baseline {{earlier}}": 100,
     f"report {SCORES} --reference logreg": 100,
-    f"report {SCORES} --best-threshold sens>=.9": 100,
+    f"report {SCORES} --best-threshold sens>=.9": 120,
+    f"report {SCORES} --prevalence .01 --best-threshold ppv>=.3": 120,
+    f"tune-jpt {SCORES} --prevalence .01": 120,
 }
 LEGEND, NOTE, LONG = 3, 2, 40  # lines
 FOR_WRITERS = "## For writers"  # of the guide `words`: below it stands the dictionary

@@ -16,6 +16,7 @@ from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.result import classifier_result
+from clfeval.methods.report.leading_model import rank_models
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 from clfeval.tables.input import Input
@@ -45,6 +46,12 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
+def tuned(sample: Sample) -> Any:
+    """The result of tune-jpt, with the models in the order of a report."""
+    checked, options = sample_from_table(sample), TuneOptions()
+    return tune_result(checked, options, rank_models(checked, options.confidence, options.seed))
+
+
 def test_three_methods_of_one_count(passes: list[str]) -> None:
     with open_predictions([CANCER / "labels.csv"], Input(positive="malignant")) as opened:
         counted = count_predictions(opened)
@@ -53,7 +60,7 @@ def test_three_methods_of_one_count(passes: list[str]) -> None:
             classifier_result(
                 Sample.from_predictions(counted), PlaneOptions(), ClassifierOptions()
             ),
-            tune_result(sample_from_table(Sample.from_predictions(counted)), TuneOptions()),
+            tuned(Sample.from_predictions(counted)),
         ]
     assert passes == ["count"]
     for name, result in zip(("mars", "phidelta", "tune_jpt"), found, strict=True):

@@ -95,6 +95,7 @@ def bound_notes(
 
 MAX_LISTED = 6  # identical models, by name
 MOST_RANGES = 3  # ranges of thresholds listed at most
+RESOLVED_ROWS = 5  # rows from which on a gap between thresholds is one
 FEW, MIN_OPTIMISM = (3, 0.0005)  # models, or sentences, and optimism from which it is reported
 
 
@@ -104,6 +105,7 @@ class ModelRanking:
 
     level: of intervals, None without. untested: why models were not tested against the best.
     bounds: how far values of `lead` can be from those of rows, by model. reference: as the option.
+    sample_size: rows, without sampling weights.
     """
 
     models: Sequence[Row]
@@ -113,6 +115,7 @@ class ModelRanking:
     untested: str = ""
     bounds: Mapping[str, float] = field(default_factory=dict)
     reference: str | None = None
+    sample_size: float = 0.0
 
     @property
     def candidates(self) -> list[Row]:
@@ -167,7 +170,9 @@ def report_answer(
         answers += calibration_answer(candidates, best_set, calibration_tests, ranking.level)
     answers += _net_benefit_answer(ranked, best_by_net_benefit)
     its = answers[-1].code == "probabilities" and TIED not in answers[-1].text
-    answers += _decision_curve_answer(candidate, whole_table_rows(decision), ranking.level, its=its)
+    answers += _decision_curve_answer(
+        candidate, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
+    )
     if len(answers) <= FEW:
         answers += _resolution_answer(best_set, lead, ranking.level)
     elif len(answers) > FEW + 1:  # the least important sentence is omitted
@@ -278,28 +283,47 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
 
 
 def _decision_curve_answer(
-    best: str, decision: Sequence[Row], level: float | None, *, its: bool
+    best: str, decision: Sequence[Row], level: float | None, sample_size: float, *, its: bool
 ) -> list[Answer]:
     """Return the sentence on thresholds with net benefit jointly above treat-all and treat-none."""
     mine = rows_where(decision, "model", best)
     if not mine or level is None:
         return []
-    at = [float(str(row["threshold"])) for row in mine if row["helps"]]
+    ranges = helpful_ranges(mine, sample_size)
     what = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
-    if not at:
+    if not ranges:
         text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]
-    ranges = list[tuple[float, float]]()
-    for t in at:  # consecutive hundredths are one range
-        start = ranges.pop()[0] if ranges and t - ranges[-1][1] < 0.0101 else t
-        ranges.append((start, t))
     said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
     more = len(ranges) - MOST_RANGES
     shown = [*said[:MOST_RANGES], *[format_count(more, "more range")] * (more > 0)]
     text = f"{what[0].upper()}{what[1:]} exceeds treat-all and treat-none at "
-    text += f"threshold{'s' * (len(at) > 1)} {' and '.join(shown)}."
+    several = len(ranges) > 1 or ranges[0][0] < ranges[0][1]
+    text += f"threshold{'s' * several} {' and '.join(shown)}."
     ends = ranges[0] if len(ranges) == 1 else (None, None)
     return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
+
+
+def helpful_ranges(curve: Sequence[Row], sample_size: float) -> list[tuple[float, float]]:
+    """Return the ranges of thresholds at which a model helps; curve: its decision curve.
+
+    Consecutive hundredths are one range, and so are two ranges with fewer than 5 rows between
+    their ends: the data do not resolve such a gap.
+    """
+    ranges = list[tuple[float, float]]()
+    flagged_at_end = 0.0
+    for row in curve:
+        if not row["helps"]:
+            continue
+        threshold = float(str(row["threshold"]))
+        flagged = sample_size * float(str(row["flagged"]))
+        is_next = bool(ranges) and threshold - ranges[-1][1] < 0.0101
+        if ranges and (is_next or flagged_at_end - flagged < RESOLVED_ROWS - 0.5):
+            ranges[-1] = (ranges[-1][0], threshold)
+        else:
+            ranges.append((threshold, threshold))
+        flagged_at_end = flagged
+    return ranges
 
 
 def _resolution_answer(tested: BestSet | None, lead: str, level: float | None) -> list[Answer]:

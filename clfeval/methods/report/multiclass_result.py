@@ -62,6 +62,11 @@ from clfeval.methods.report.multiclass_estimates import (
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.slice_answer import SliceModels, insert_slices
+from clfeval.methods.report.unpredicted_classes import (
+    UNKNOWN,
+    lowest_recall_cells,
+    unpredicted_class_notes,
+)
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
@@ -177,6 +182,7 @@ def _notes(
     """Return the warnings; lost: rows whose class had probability 0, by model."""
     return (
         *_class_notes(all_rows),
+        *unpredicted_class_notes(all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit),
         *clipped_note(lost, all_rows.unit),
         *counting_notes(predictions),
         *caveat_notes(requested),
@@ -315,7 +321,13 @@ def _model_table(
     has_areas = any(row["measure"] == "roc_auc" for row in measures)
     of_probabilities = OF_PROBABILITIES if has_areas else ()
     of_order = OF_ORDER if predictions.ordered else ()
-    return model_rows(measures, (*of_probabilities, *OF_LABELS, *of_order), best_set)
+    lowest = lowest_recall_cells(measures)
+    return model_rows(
+        measures,
+        (*of_probabilities, *OF_LABELS, *of_order),
+        best_set,
+        lambda label, model: lowest.get((label, model), UNKNOWN),
+    )
 
 
 def _confusion_table(labels: Mapping[str | None, ClassPatterns]) -> list[Row]:
@@ -481,9 +493,8 @@ def _lead_measure(patterns: ClassPatterns, predictions: PredictionCounts) -> str
 
 
 def _class_notes(patterns: ClassPatterns) -> Iterator[ResultNote]:
-    """Yield warnings on classes without rows, with few rows, or never predicted."""
+    """Yield warnings on classes without rows or with few rows."""
     rows = class_sizes(patterns, len(patterns.classes))
-    predicted = patterns.tables.sum(axis=(0, 1))
     for code, is_noted, message in (
         ("class-absent", rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
         (
@@ -491,7 +502,6 @@ def _class_notes(patterns: ClassPatterns) -> Iterator[ResultNote]:
             (rows > 0) & (rows < RARE),
             f"fewer than {RARE} rows of {{}}: estimates for it are imprecise",
         ),
-        ("never-predicted", (predicted == 0) & (rows > 0), "no model predicts {}"),
     ):
         flags = zip(patterns.classes, is_noted.tolist(), strict=True)
         if names := [name for name, flag in flags if flag]:

@@ -13,6 +13,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 
 if TYPE_CHECKING:
+    from clfeval.measures.record import Population
     from clfeval.methods.report.threshold_rules import AbstentionZone
     from clfeval.methods.threshold_optimism import ThresholdRule
 
@@ -162,6 +163,12 @@ class ReportOptions(options.RunOptions, options.IntervalOptions, options.Populat
         from clfeval.methods.report.threshold_rules import parse_rules
 
         return parse_rules(self.best_threshold)
+
+    @property
+    def single_population(self) -> Population | None:
+        """The population of the requested prevalence; None without one, or with several."""
+        populations = self.populations
+        return populations[0] if len(populations) == 1 else None
 
     @property
     def zones(self) -> tuple[AbstentionZone, ...]:

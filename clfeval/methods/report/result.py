@@ -41,6 +41,7 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
+from clfeval.methods.model_order import LEAD_OF_LABELS, LEAD_OF_SCORES
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
@@ -64,6 +65,7 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers, sample_size
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_answer import SliceModels, insert_slices
@@ -79,10 +81,10 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     slice_values,
 )
+from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
+from clfeval.methods.report.unpredicted_classes import unpredicted_label_notes
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
-
-LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
 def report_result(sample: Sample, options: ReportOptions) -> Document:
@@ -145,7 +147,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     compared = _compare(sample, question, measured, options)
     models = _first_screen(sample, measured.of_all_rows, compared)
     ranking = ModelRanking(
-        models, question.lead, compared.best_set, options.confidence, reference=options.reference
+        models,
+        question.lead,
+        compared.best_set,
+        options.confidence,
+        reference=options.reference,
+        sample_size=sample_size(sample),
     )
     slices = _test_slices(
         sample, question, measured, choose_tested_models(ranking, sample.roles.model), options
@@ -169,7 +176,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         *_threshold_answers(tables, leader, options),
         leader,
         *slices.sentences[1:],
-        *_restrict_answers(further, options, shortened=len(slices.sentences) > 1),
+        *restrict_answers(further, options, shortened=len(slices.sentences) > 1),
     )
 
     def models_of_slices() -> list[Row]:
@@ -185,8 +192,11 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
         },
-        answer=shorten_answer(answer),
-        warnings=_notes(sample, question.requested, measured.scores.lost, models, bound_note),
+        answer=shorten_answer([*name_prevalences(answer, sample, options)]),
+        warnings=(
+            *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
+            *stored_threshold_notes(sample, options),
+        ),
     )
 
 
@@ -458,7 +468,12 @@ def _prevalence_rows(
         return rows
     from clfeval.methods.report.thresholds import prevalence_table
 
-    return [*prevalence_table(sample, options, models), *rows]
+    thresholds_of_rules = {(row["model"], row["threshold"]) for row in rows}
+    in_force = prevalence_table(sample, options, models)
+    return [
+        *(row for row in in_force if (row["model"], row["threshold"]) not in thresholds_of_rules),
+        *rows,
+    ]
 
 
 def _bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:
@@ -506,25 +521,6 @@ def _leader_answers(
     return [leader, *further]
 
 
-def _restrict_answers(
-    answers: Sequence[Answer], options: ReportOptions, *, shortened: bool
-) -> list[Answer]:
-    """Return sentences that hold beside chosen thresholds and other prevalences.
-
-    shortened: without the corrected value, so that a sentence on slices has room.
-    """
-    restricted = []
-    for answer in answers:
-        text = f"At the prevalence of these rows, {answer.text[:1].lower()}{answer.text[1:]}"
-        is_of_curves = answer.code in ("helps", "helps-nowhere")
-        has_others = options.uses_thresholds or options.populations or shortened
-        if answer.code == "corrected" and has_others:
-            continue
-        is_restricted = is_of_curves and options.populations
-        restricted.append(replace(answer, text=text) if is_restricted else answer)
-    return restricted
-
-
 def _threshold_answers(
     tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
 ) -> tuple[Answer, ...]:
@@ -561,6 +557,7 @@ def _notes(
     )
     return (
         *sample_notes(sample),
+        *unpredicted_label_notes(sample),
         *bound_note,
         *score_notes(models, contradicted, sample.positive),
         *(provenance.clipped_note(contradicted) if asks_log_loss else ()),

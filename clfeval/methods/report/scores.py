@@ -532,7 +532,8 @@ def _curve_tables(
     yield "thresholds", label, model, threshold_rows(label, model, counts, cuts, level, design)
     if counts.scores[0] >= 0 and counts.scores[-1] <= 1:
         yield "calibration", label, model, calibration_rows(label, model, counts, level, design)
-        yield "decision", label, model, decision_rows(label, model, counts, level)
+        rows = decision_rows(label, model, counts, level, options.single_population)
+        yield "decision", label, model, rows
         if label is None:
             yield "calibration_curve", label, model, isotonic_rows(label, model, counts)
     if label is None:

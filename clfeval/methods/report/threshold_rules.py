@@ -20,7 +20,8 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
     parse_measures,
 )
-from clfeval.methods.other_prevalences import prevalence_answer
+from clfeval.methods.other_prevalences import prevalence_answer, prevalence_phrase
+from clfeval.methods.report.threshold_consequences import consequence_answer
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.options import syntax
 from clfeval.placeholders import END, OPTION
@@ -217,17 +218,32 @@ def threshold_answers(
     tables: Mapping[str, Rows], models: Sequence[str], level: float
 ) -> tuple[Answer, ...]:
     """Return sentences on thresholds of the first of `models` with scores, else the first."""
-    there, at_prevalence = dict[object, Row](), tables.get("at_prevalence", ())
-    for row in at_prevalence:
-        if row["model"] == _first_model(at_prevalence, models):
-            held = there.setdefault(row["odds"], row)
-            there[row["odds"]] = row if held["chosen_by"] is None else held
-    means = [prevalence_answer(row, level) for row in [*there.values()][:MOST]]
-    cuts, zones = (
-        _model_answers(tables.get(name, ()), models, partial(answer, level=level))
-        for name, answer in (("cutoffs", _threshold_answer), ("abstentions", _abstention_answer))
+    at_prevalence = tables.get("at_prevalence", ())
+    model = _first_model(at_prevalence, models)
+    there = [row for row in at_prevalence if row["model"] == model]
+    told = list[Answer]()
+    chosen = _model_answers(
+        tables.get("cutoffs", ()), models, partial(_threshold_answer, level=level)
     )
-    return (*cuts, *means, *zones)
+    for place, (rule, answer) in enumerate(chosen):
+        told.append(answer)
+        if place:  # the first rule is in force
+            continue
+        rows = [row for row in there if row["chosen_by"] == rule]
+        told += map(consequence_answer, _first_and_last(rows))
+    if not told:
+        told = [prevalence_answer(row, level) for row in _first_and_last(there)]
+    zones = tables.get("abstentions", ())
+    told += [
+        answer
+        for _, answer in _model_answers(zones, models, partial(_abstention_answer, level=level))
+    ]
+    return tuple(told)
+
+
+def _first_and_last(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of two prevalences: the ends of a range."""
+    return [*rows[:1], *rows[1:][-1:]]
 
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
@@ -237,16 +253,19 @@ def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
 
 
 def _model_answers(
-    rows: Sequence[Row], models: Sequence[str], say: Callable[[Row], Answer]
-) -> Iterator[Answer]:
+    rows: Sequence[Row], models: Sequence[str], sentence: Callable[[Row], Answer]
+) -> Iterator[tuple[str, Answer]]:
+    """Yield the first rules of a model and their sentences."""
     whole = [row for row in rows if row["slice"] is None]
     model = _first_model(whole, models)
-    mine = [row for row in whole if row["model"] == model]
-    said = [say(row) for row in mine[:MOST]]
-    if (more := len(mine) - MOST) > 0:
-        text = f"{said[-1].text} The table below has {formatting.format_count(more, 'more rule')}."
-        said[-1] = replace(said[-1], text=text)
-    yield from said
+    rows_of_model = [row for row in whole if row["model"] == model]
+    more = len(rows_of_model) - MOST
+    for i, row in enumerate(rows_of_model[:MOST]):
+        answer = sentence(row)
+        if more > 0 and i == MOST - 1:
+            count = formatting.format_count(more, "more rule")
+            answer = replace(answer, text=f"{answer.text} The table below has {count}.")
+        yield str(row["chosen_by"]), answer
 
 
 def _threshold_answer(row: Row, level: float) -> Answer:
@@ -258,8 +277,9 @@ def _threshold_answer(row: Row, level: float) -> Answer:
     measure = str(row["measure"]).partition(":")[0]
     if row["rule"] is None:
         reason = "" if value.reason == UNMET else ", which is undefined at every threshold"
-        return Answer("best-cut", f"No threshold of {name} has {rule}{reason}.", (model,), measure)
-    text = f"{_threshold_phrase(row, name)} has {rule}"
+        text = _at_its_prevalence(row, f"No threshold of {name} has {rule}{reason}.")
+        return Answer("best-cut", text, (model,), measure)
+    text = _at_its_prevalence(row, f"{_threshold_phrase(row, name)} has {rule}")
     title = CATALOG[measure].title
     if corrected.value is None:
         text += f". {title} is {_format_estimate(value, level)} on these rows"
@@ -276,6 +296,21 @@ def _threshold_answer(row: Row, level: float) -> Answer:
     return Answer(
         "best-cut", text, (model,), measure, corrected.value, corrected.low, corrected.high
     )
+
+
+def _at_its_prevalence(row: Row, text: str) -> str:
+    """Return a sentence that names the prevalence if its rule depends on it."""
+    names = (str(row["measure"]), _limited_measure(row))
+    dependent = [name for name in names if name and not CATALOG[name.partition(":")[0]].invariant]
+    if not dependent or row["prevalence"] is None:
+        return text
+    return f"{prevalence_phrase(row)}, {text[0].lower()}{text[1:]}"
+
+
+def _limited_measure(row: Row) -> str:
+    """Return the name of the measure that the rule limits; empty for other rules."""
+    name, comparison, _ = re.split("(>=|<=|$)", str(row["chosen_by"]), maxsplit=1)
+    return name.removesuffix(".low").removesuffix(".high") if comparison else ""
 
 
 def _threshold_phrase(row: Row, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import isfinite
 from typing import Literal
 
@@ -19,7 +18,7 @@ from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.calibration import DIGITS, risk_coverage_area
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import CLASS_REASONS, undefined_reason
+from clfeval.measures.record import CLASS_REASONS, Population, undefined_reason
 from clfeval.methods.curves import MOST_POINTS, RocPoints, roc_points
 from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.label_measures import (
@@ -30,8 +29,18 @@ from clfeval.methods.measurement.label_measures import (
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.options import Interval, IntervalSettings
-from clfeval.methods.other_prevalences import UsedThreshold, prevalence_options, prevalence_rows
+from clfeval.methods.other_prevalences import (
+    UsedThreshold,
+    population_cells,
+    prevalence_options,
+    prevalence_rows,
+)
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.rules_at_prevalence import (
+    EstimatesAtPrevalence,
+    rule_costs,
+    rules_in_force,
+)
 from clfeval.methods.report.threshold_rules import (
     ALWAYS,
     FROM,
@@ -48,6 +57,7 @@ from clfeval.methods.threshold_optimism import (
     measure_value,
 )
 from clfeval.placeholders import END, OPTION
+from clfeval.records import dataclass, replace
 
 RATES = {
     name: RequestedMeasure(name, CATALOG[name], {})
@@ -61,8 +71,15 @@ def chosen_thresholds(
     name: str, counts: ScoreCounts, rules: Sequence[ThresholdRule], wanted: IntervalSettings
 ) -> ChosenThresholds:
     """Return the thresholds that rules choose on scores; name: of the random stream."""
-    rules = [_kept_safely(one, counts, wanted) if one.safe else one for one in rules]
-    return ChosenThresholds.from_scores(counts, rules, wanted.seed, name)
+    settled = settle_safe_rules(rules, counts, wanted)
+    return ChosenThresholds.from_scores(counts, settled, wanted.seed, name)
+
+
+def settle_safe_rules(
+    rules: Sequence[ThresholdRule], counts: ScoreCounts, settings: IntervalSettings
+) -> list[ThresholdRule]:
+    """Return the rules; of those that keep a limit safely, the limit is on the value."""
+    return [_kept_safely(rule, counts, settings) if rule.safe else rule for rule in rules]
 
 
 def _kept_safely(
@@ -96,6 +113,7 @@ def cutoff_rows(
     rules: Sequence[ThresholdRule],
     settings: IntervalSettings,
     chosen: ChosenThresholds,
+    elsewhere: EstimatesAtPrevalence | None = None,
 ) -> list[Row]:
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
@@ -104,19 +122,71 @@ def cutoff_rows(
     include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
     Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
-    of a class: the corrected values (too_few_rows, too_few_clusters).
+    of a class: the corrected values (too_few_rows, too_few_clusters). elsewhere: measures that
+    depend on the prevalence are those at another one.
     """
     rows = list[Row]()
+    population = _population_cells(chosen.here, elsewhere)
     for i, rule in enumerate(rules):
-        names = {"slice": label, "model": model, "chosen_by": rule.name}
+        names = {"slice": label, "model": model, "chosen_by": rule.name, **population}
         has_point = chosen.at[i] >= 0
         reason = None if has_point else _explain_unmet(rule, chosen.points)
         reason = INFINITE if chosen.unknown[i] == INFINITE else reason
         if reason is not None:
             rows.append({**names, **_unmet_cells(rule, reason)})
         else:
-            rows.append({**names, **_chosen_cells(rule, i, settings, chosen)})
+            table = _RuleTables(settings, chosen, elsewhere)
+            rows.append({**names, **_chosen_cells(rule, i, table)})
     return rows
+
+
+def _population_cells(table: ConfusionCounts, elsewhere: EstimatesAtPrevalence | None) -> Row:
+    """Return the cells of the population in which chosen thresholds are evaluated."""
+    if elsewhere is not None:
+        return population_cells("target", elsewhere.population)
+    return population_cells("sample", sample_population(table))
+
+
+def sample_population(table: ConfusionCounts) -> Population | None:
+    """Return the population of the rows; None without a class."""
+    positives = table.positives[0].item()
+    negatives = table.negatives[0].item()
+    if not (positives and negatives):
+        return None
+    return Population.from_counts(positives, negatives, table.unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RuleTables:
+    """The tables at chosen thresholds, and how measures of them are estimated."""
+
+    settings: IntervalSettings
+    chosen: ChosenThresholds
+    elsewhere: EstimatesAtPrevalence | None
+
+    def estimates(
+        self, i: int, measures: Sequence[RequestedMeasure], values: Sequence[float]
+    ) -> list[Estimate]:
+        """Return measures expected on new data at threshold i; values: on the rows that chose."""
+        expected, observed = (table.take([i]) for table in (self.chosen.expected, self.chosen.here))
+        estimates = list[Estimate]()
+        for requested, value in zip(measures, values, strict=True):
+            if self.elsewhere is None or requested.measure.invariant:
+                estimate = estimate_measures([requested], expected, self.settings)[0]
+                estimates.append(extend_limits(estimate, value))
+            else:
+                estimates.append(self.elsewhere.estimate(requested, expected, observed))
+        return estimates
+
+    def values(self, i: int, measures: Sequence[RequestedMeasure]) -> list[float]:
+        """Return measures of the rows that chose threshold i."""
+        table = float_confusion(self.chosen.here.take([i]))
+        ratio = None if self.elsewhere is None else self.elsewhere.population.ratio
+        tuned = table if ratio is None else table.tuned(ratio)
+        return [
+            float(measure_value(requested, table if requested.measure.invariant else tuned)[0])
+            for requested in measures
+        ]
 
 
 def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
@@ -133,27 +203,25 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
     }
 
 
-def _chosen_cells(
-    rule: ThresholdRule, i: int, settings: IntervalSettings, chosen: ChosenThresholds
-) -> Row:
+def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
     """Return the cells of the threshold that rule i chooses."""
+    chosen, settings = tables.chosen, tables.settings
     points, position = chosen.points, chosen.at[i].item()
     table = chosen.here.take([i])
     low, high = np.nan, np.nan
     if chosen.choices is not None and settings.level is not None:
         lower, upper, _ = percentile_limits(chosen.choices.thresholds[i], level=settings.level)
         low, high = lower.item(), upper.item()
-    limited = [] if rule.within is None else [rule.within]
-    measures = [rule.best, *limited, *RATES.values(), FLAGGED_MEASURE]
-    values = [float(measure_value(measure, float_confusion(table))[0]) for measure in measures]
-    estimates = _expected_estimates(rule, measures, values, i, settings, chosen)
+    limited = [] if rule.within is None else [_rule_measure(rule.within)]
+    measures = [_rule_measure(rule.best), *limited, *RATES.values(), FLAGGED_MEASURE]
+    values = tables.values(i, measures)
+    estimates = _expected_estimates(rule, measures, values, i, tables)
     rates = estimates[-len(RATES) - 1 : -1]
-    last = len(points.tp) - 1
     return {
         "threshold": _finite_or_none(points.thresholds[position].item()),
         "threshold_low": _finite_or_none(low),
         "threshold_high": _finite_or_none(high),
-        "rule": NEVER if position == 0 else ALWAYS if position == last else FROM,
+        "rule": NEVER if position == 0 else ALWAYS if position == len(points.tp) - 1 else FROM,
         **{cell: table.display_units(cell)[0].item() for cell in CELLS},
         "measure": rule.best.name,
         "value": make_estimate(values[0]),
@@ -164,20 +232,24 @@ def _chosen_cells(
     }
 
 
+def _rule_measure(requested: RequestedMeasure) -> RequestedMeasure:
+    """Return the measure of a rule without the prevalence at which the rule evaluates it."""
+    measure = CATALOG[requested.measure.id].with_settings(**requested.settings)
+    return replace(requested, measure=measure)
+
+
 def _expected_estimates(
     rule: ThresholdRule,
     measures: Sequence[RequestedMeasure],
     values: Sequence[float],
     i: int,
-    settings: IntervalSettings,
-    chosen: ChosenThresholds,
+    tables: _RuleTables,
 ) -> list[Estimate]:
     """Return the measures of rule i expected on new data; values: on the rows that chose."""
-    reason = chosen.unknown[i]
+    reason = tables.chosen.unknown[i]
     if reason is not None:
         return [Estimate(None, reason=reason)] * len(measures)
-    expected = estimate_measures(measures, chosen.expected.take([i]), settings)
-    estimates = [*map(extend_limits, expected, values)]
+    estimates = tables.estimates(i, measures, values)
     if rule.safe and rule.within is not None:  # the rule promises one of the limits
         estimates = [
             _apply_safe_limit(estimate, rule) if measure.name == rule.within.name else estimate
@@ -405,31 +477,47 @@ def threshold_tables(
 ) -> Iterator[tuple[str, list[Row]]]:
     """Yield the requested tables with their names."""
     cut = sample.thresholds.get(model)
-    if rules := options.rules:
-        name = f"{model}\0{label or ''}"
-        chosen = chosen_thresholds(name, counts, rules, options.interval_settings)
-        yield "cutoffs", cutoff_rows(label, model, rules, options.interval_settings, chosen)
-        if label is None and options.populations and chosen.choices is not None:
-            probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
-            used = [
-                UsedThreshold(model, rule.name, *chosen.used(i))
-                for i, rule in enumerate(rules)
-                if chosen.at[i] >= 0
-            ]
-            used = [one._replace(risk=one.threshold if probable else None) for one in used]
+    settings = options.interval_settings
+    if options.best_threshold:
+        rules = rules_in_force(options)
+        chosen = chosen_thresholds(f"{model}\0{label or ''}", counts, rules, settings)
+        elsewhere = estimates_elsewhere(sample, options)
+        yield "cutoffs", cutoff_rows(label, model, rules, settings, chosen, elsewhere)
+        if label is None and chosen.choices is not None:
+            used = _used_thresholds(model, rules, chosen, counts)
             yield "at_prevalence", _prevalence_rows(sample, options, used)
     if zones := options.zones:
-        yield (
-            "abstentions",
-            abstention_rows(label, model, counts, cut, zones, options.interval_settings),
-        )
+        yield "abstentions", abstention_rows(label, model, counts, cut, zones, settings)
         yield "risk", [*risk_rows(label, model, counts, cut, options.points)]
+
+
+def estimates_elsewhere(sample: Sample, options: ReportOptions) -> EstimatesAtPrevalence | None:
+    """Return the estimates at the requested prevalence; None without one, or with several."""
+    population = options.single_population
+    return None if population is None else EstimatesAtPrevalence(sample, options, population)
+
+
+def _used_thresholds(
+    model: str, rules: Sequence[ThresholdRule], choice: ChosenThresholds, counts: ScoreCounts
+) -> list[UsedThreshold]:
+    """Return the thresholds that rules choose, with the threshold probability of net benefit."""
+    are_probabilities = counts.scores[0] >= 0 and counts.scores[-1] <= 1
+    used = list[UsedThreshold]()
+    for i, rule in enumerate(rules):
+        if choice.at[i] < 0:
+            continue
+        costs = rule_costs(rule)
+        threshold, expected, observed = choice.used(i)
+        risk = threshold if are_probabilities else None
+        risk = risk if costs is None else costs.probability
+        used.append(UsedThreshold(model, rule.name, threshold, expected, observed, risk))
+    return used
 
 
 def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
     """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
     known = [i for i, row in enumerate(models) if row["tp"] is not None]
-    if not known and not options.rules:
+    if not known and not options.best_threshold:
         what = f"{OPTION}--prevalence{END} needs predicted positives, but no threshold is known"
         raise bad_option(
             what, f"add {OPTION}--threshold T{END} or {OPTION}--best-threshold RULE{END}"
@@ -446,6 +534,11 @@ def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Ro
 def _prevalence_rows(
     sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold]
 ) -> list[Row]:
+    """Return the rows of thresholds at the requested prevalences, else at that of the rows."""
     interval: Interval = "none" if options.confidence is None else "exact"
     tune = prevalence_options(options.prevalence, options.level, options.totals, interval)
-    return prevalence_rows(sample, tune, [("target", one) for one in options.populations], used)
+    places = [("target", population) for population in options.populations]
+    of_rows = sample_population(sample.slices[None].take([0]))
+    if not places and of_rows is not None:
+        places = [("sample", of_rows)]
+    return prevalence_rows(sample, tune, places, used) if used and places else []

@@ -60,7 +60,11 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
                 said += reference_answers(compared, lead, to, margin, parameters["level"])
             said += others
     else:
-        said = [one for row in rows[:TARGETS] for one in told.usable([row])]
+        said = [
+            answer
+            for number, row in enumerate(rows[:TARGETS])
+            for answer in told.usable([row], further=number > 0)
+        ]
     return tuple(said[:MOST])
 
 
@@ -106,7 +110,13 @@ class TuneAnswers:
         return self.title.split(" (")[0]
 
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
-        """Yield sentences on the best model of each population; first also predictive values."""
+        """Yield sentences on the best model of each population; first also predictive values.
+
+        At a target prevalence that is the model of a report, unless a measure is named.
+        """
+        if self._leads_as_report(places):
+            yield from self._report_model_answers(places)
+            return
         for number, here in enumerate(places if self.measure is not None else ()):
             where, lead = prevalence_phrase(here[0]), self.lead(here)
             if lead is None:
@@ -115,12 +125,9 @@ class TuneAnswers:
                 continue
             constant = self._constant(here[0], lead.cell)
             if constant and self.measure == ACCURACY:
-                yield from self.usable(here)
+                yield from self.usable(here, further=number > 0)
                 if not number:
-                    cut = _common_threshold(here)
-                    who = f"At {cut}, no model" if cut else "No model"
-                    text = f"{who} has a higher accuracy than {constant}."
-                    yield Answer("constant-better", text, (), self.measure)
+                    yield self._constant_answer(here, constant)
                     yield from self._margin_answer(here)
                 continue
             yield self._sentence(here, lead, constant, tail=number > 0)
@@ -135,7 +142,50 @@ class TuneAnswers:
             yield from self._margin_answer(here)
             if len(places) < TARGETS:
                 alone = here[0]["population"] == "sample" and len(lead.names) == 1
-                yield from self.usable(here, lead.names[0], same=alone)
+                yield from self.usable(here, lead.names[0], further=alone)
+
+    def _leads_as_report(self, places: Sequence[Sequence[Row]]) -> bool:
+        """Return whether the model of a report leads: at a target, without a named measure."""
+        is_target = bool(places) and places[0][0]["population"] == "target"
+        names_measure = self.parameters.get("measure") or self.parameters.get("cost") is not None
+        return is_target and self.parameters.get("led_by") is not None and not names_measure
+
+    def _report_model_answers(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
+        """Yield sentences on predictive values of the model of a report, and on its ties."""
+        for number, rows in enumerate(places):
+            yield from self.usable(rows, further=number > 0)
+        yield from self._ties_answer()
+        rows = places[0]
+        lead = self.lead(rows)
+        constant = "" if lead is None else self._constant(rows[0], lead.cell)
+        if lead is not None and constant and self.measure == ACCURACY:
+            yield self._constant_answer(rows, constant)
+        elif lead is not None and len(places) == 1:
+            yield self._sentence(rows, lead, constant, tail=True)
+        yield from self._margin_answer(rows)
+
+    def _ties_answer(self) -> Iterator[Answer]:
+        """Yield the sentence on the measure by which the model leads, and on its ties."""
+        rows = self.tables.get("at_prevalence", ())
+        rows = [row for row in rows if row["odds"] == rows[0]["odds"]]
+        if len(rows) < 2:
+            return
+        name, title = str(rows[0]["model"]), CATALOG[str(self.parameters["led_by"])].title
+        tested = [row for row in rows[1:] if row["tied"] is not None]
+        tied = [str(row["model"]) for row in tested if row["tied"]]
+        worse = [str(row["model"]) for row in tested if not row["tied"]]
+        text = f"{quote_if_ambiguous(name)} has the highest {title}"
+        ties = describe_ties(tied, worse, most=NAMES)
+        text += f". {ties}" if ties else "; this lead is not tested for significance."
+        yield Answer("leading-model", text, (name,), str(self.parameters["led_by"]))
+
+    def _constant_answer(self, rows: Sequence[Row], constant: str) -> Answer:
+        """Return the sentence on a constant prediction with a higher accuracy than every model."""
+        cut = _common_threshold(rows)
+        phrase = prevalence_phrase(rows[0])
+        who = f"{phrase} and {cut}, no model" if cut else f"{phrase}, no model"
+        text = f"{who} has a higher accuracy than {constant}."
+        return Answer("constant-better", text, (), self.measure)
 
     def lead(self, here: Sequence[Row]) -> LeadingModels | None:
         """Return the leading models at the odds of these rows; None without any value."""
@@ -211,7 +261,7 @@ class TuneAnswers:
     ) -> Answer:
         names, cell = lead.names, lead.cell
         cut = f" and {cut}" if (cut := _common_threshold(here)) else ""
-        where = "" if here[0]["population"] == "sample" else f"{prevalence_phrase(here[0])}{cut}, "
+        where = f"{prevalence_phrase(here[0])}{cut}, "
         most = f"{self._most} {self.short if tail else self.title}"
         value = _with_limits(cell, self.parameters.get("level", 0.95))
         text = f"{where}{_who_has(names)} the {most}: {value}"
@@ -240,17 +290,17 @@ class TuneAnswers:
         return ""
 
     def usable(
-        self, here: Sequence[Row], name: str | None = None, *, same: bool = False
+        self, here: Sequence[Row], name: str | None = None, *, further: bool = False
     ) -> Iterator[Answer]:
-        """Yield the sentence on predictive values of a model, or the first, at its threshold."""
+        """Yield the sentence on predictive values of a model, or the first, at its threshold.
+
+        further: at another prevalence than that of the sentence before.
+        """
         for row in self.tables.get("at_prevalence", ()):
             there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
             if there and name in (None, row["model"]):
-                most = ""
-                if name is None and len(self.tables["at_prevalence"]) > 1 and len(here) > 1:
-                    benefit = sort_value(row["net_benefit"]) is not None
-                    most = "highest net benefit" if benefit else "largest Youden's J"
-                yield prevalence_answer(row, self.parameters["level"], repeated=same, most=most)
+                known = further and row["chosen_by"] is None  # the threshold is that of before
+                yield prevalence_answer(row, self.parameters["level"], further=known)
                 return
 
     def changes(self, by: str) -> Iterator[Answer]:

@@ -19,7 +19,6 @@ from clfeval.methods.options import (
     PopulationOptions,
     Seed,
     Totals,
-    distinct_populations,
     margin_option,
     reference_option,
 )
@@ -313,18 +312,13 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
     @property
     def usable_rule(self) -> str:
-        """The measure that chooses a threshold to use."""
+        """The measure that chooses a threshold to use where none is in force, or costs are."""
         return "j_index" if self.outcome_costs is None else "expected_cost"
 
     @property
     def least_difference(self) -> float | None:
         """The smallest difference that matters, of the measure that compares models."""
         return self.margin.get(str(self.compared))
-
-    @property
-    def populations(self) -> tuple[Population, ...]:
-        """The populations in the order given, each once, without ranges."""
-        return distinct_populations(low for low, *high in self.spans if not high)
 
     @property
     def prevalence_range(self) -> tuple[float, float] | None:

@@ -19,6 +19,7 @@ from clfeval.errors import DataError, UsageError, bad_option, list_names, unknow
 from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.model_order import ModelOrder
 from clfeval.methods.options import check_reference
 from clfeval.methods.other_prevalences import TunedModels
 from clfeval.methods.provenance import (
@@ -202,8 +203,8 @@ def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[s
     )
 
 
-def tune_result(given: Sample, options: TuneOptions) -> Document:
-    """Tune the tables of every model to every requested population.
+def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Document:
+    """Tune the tables of every model to every requested population; order: that of a report.
 
     Errors: UsageError for comparing a single model; DataError from reading scores.
     """
@@ -226,7 +227,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
             tables["comparisons"] = [*reference_comparisons(given, options, options.reference)]
         if given.patterns:
             statistics.append(given.patterns[None].digest())
-    found, scores, unbounded = threshold_tables(given, options)
+    found, scores, unbounded = threshold_tables(given, options, order)
     tables |= found
     statistics += scores
     if options.prevalence_range is not None:
@@ -235,7 +236,9 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
         tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
     if options.swept:
         tables["sweep"] = swept
-    settings = tuning_parameters(given, options)
+    # of counts on the command line there is no report
+    led_by = None if given.name == "--counts" else order.measure
+    settings = {**tuning_parameters(given, options), "led_by": led_by}
     return Document(
         command="tune-jpt",
         signature=tuning_signature(given, options, statistics),

@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, Rows, sort_value
+from clfeval.document import Estimate, Row, Rows
 from clfeval.document.rows import RowsBySlice, deferred_rows
 from clfeval.inference.influence_and_clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
@@ -28,6 +28,7 @@ from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate, 
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import Formula
+from clfeval.methods.model_order import ModelOrder
 from clfeval.methods.other_prevalences import Place, TunedModels, UsedThreshold, prevalence_rows
 from clfeval.methods.provenance import slice_totals
 from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
@@ -217,13 +218,13 @@ def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
 
 
 def threshold_tables(
-    given: Sample, options: TuneOptions
+    given: Sample, options: TuneOptions, order: ModelOrder
 ) -> tuple[dict[str, Rows], list[str], list[str]]:
     """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
     digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
     counted, known = given.counted, list[int]()
     if counted is None:
-        return {"at_prevalence": _usable_threshold_rows(given, options, ())}, [], []
+        return {"at_prevalence": _usable_threshold_rows(given, options, (), order)}, [], []
     for i, model in enumerate(counted.models):
         if model.kind == "label":
             continue
@@ -234,7 +235,9 @@ def threshold_tables(
             known.append(i)
         else:
             unbounded.append(model.name)
-    tables: dict[str, Rows] = {"at_prevalence": _usable_threshold_rows(given, options, first)}
+    tables: dict[str, Rows] = {
+        "at_prevalence": _usable_threshold_rows(given, options, first, order)
+    }
     if not digests:
         return tables, [], []
 
@@ -272,32 +275,36 @@ def threshold_tables(
 
 
 def _usable_threshold_rows(
-    given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
+    given: Sample, options: TuneOptions, found: Sequence[BestThresholds], order: ModelOrder
 ) -> list[Row]:
-    """Return the `prevalence_rows` of each model at its best usable threshold.
+    """Return the `prevalence_rows` of each model at its usable threshold, in the order of a report.
 
-    That is the threshold given, else that of the lowest expected cost, else of the largest J; of
-    labels the table itself. Of each population the highest net benefit, or else J, is first.
+    That is the threshold given, else that of the lowest expected cost, else the one in force, else
+    that of the largest J; of labels the table itself. tied: see `ModelOrder`.
     """
-
-    def place_of(row: Row) -> float:
-        benefit = sort_value(row["net_benefit"])
-        rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
-        return -sum(rates) if benefit is None else -benefit
-
     counts, rule = given.slices[None], options.usable_rule
-    best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
+    costs = options.outcome_costs is not None
+    best = {
+        one.model: one
+        for one in found
+        if not given.roles.has_threshold(one.model)
+        and (costs or given.thresholds.get(one.model) is None)
+    }
     rows, places = list[Row](), slice_populations(given, None, options)
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
         used = list[UsedThreshold]()
-        for i, model in enumerate(counts.models):
-            table, one = counts.take([i]), best.get(model)
+        for model in order.values:
+            table = counts.take([counts.models.index(model)])
+            one = best.get(model)
             used.append(UsedThreshold(model, None, given.thresholds.get(model), table, table))
             if one is not None:
                 r = [each.name for each in one.rules].index(rule) + j
                 if one.chosen.unknown[r] is None:
                     used[-1] = UsedThreshold(model, rule, *one.chosen.used(r))
-        rows += sorted(prevalence_rows(given, options, [place], used), key=place_of)
+        rows += [
+            {**row, "tied": order.ties.get(str(row["model"]))}
+            for row in prevalence_rows(given, options, [place], used)
+        ]
     return rows
 
 

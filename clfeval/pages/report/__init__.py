@@ -15,7 +15,7 @@ from clfeval.pages.report.operating_point_tables import (
     SAME_SPECIFICITY_MEANINGS,
 )
 from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS
-from clfeval.pages.report.sections import page_tables
+from clfeval.pages.report.sections import curve_prevalence, page_tables
 from clfeval.pages.report.threshold_tables import RULES
 from clfeval.pages.schema import SHARED, Column, Page, Table, cols
 from clfeval.pages.table_parts import (
@@ -72,6 +72,8 @@ TABLES = (
             MODEL,
             replace(THRESHOLD, when=_TWO),
             *(replace(one, kind="weight?", when=_TWO) for one in CELLS),
+            Column("lowest_recall", "share", "lowest recall", when=f"{_MULTICLASS}?"),
+            Column("lowest_recall_class", "text?", "class", when=f"{_MULTICLASS}?"),
             *OF_SCORES,
             *HARD,
             Column("tied", "flag?"),
@@ -157,7 +159,9 @@ TABLES = (
         (
             SLICE,
             MODEL,
+            Column("prevalence", "prevalence", when="?"),
             *cols("part", "threshold"),
+            *cols("part?", "flagged"),
             *cols("estimate", "net_benefit"),
             Column("treat_all", "number", "treat all"),
             Column("gain", "estimate", "gain over treat-all and treat-none"),
@@ -170,6 +174,9 @@ TABLES = (
             SLICE,
             MODEL,
             *cols("text", "chosen_by"),
+            Column("population", "text", among=("sample", "target")),
+            *cols("prevalence?", "prevalence"),
+            *cols("odds?", "odds"),
             *cols("cut?", "threshold threshold_low threshold_high"),
             Column("rule", "text", among=(None, *RULES)),
             *COUNTS,
@@ -371,6 +378,8 @@ GLOSSARY: Mapping[str, str] = {
     "lift": "precision / prevalence",
     "treat_all": "net benefit of treat-all",
     "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
+    "decision.flagged": "share of these rows predicted positive at the threshold",
+    "decision.prevalence": "the requested prevalence, at which net benefit holds",
     "helps": "whether net benefit is significantly higher than treat-all and treat-none, adjusted "
     "for all thresholds",
     "decision.threshold": "threshold probability: rows with this risk or more are treated",
@@ -400,6 +409,8 @@ GLOSSARY: Mapping[str, str] = {
     "observed": "share of positives in the bin; equals the mean score if well calibrated",
     "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
     "ordinal_mae": "mean distance of predicted and true class in the declared order",
+    "lowest_recall": "lowest recall of the classes",
+    "lowest_recall_class": "the class with the lowest recall",
     "macro F1": "unweighted mean F1 of the classes",
     "top-2 accuracy": "share of rows whose true class is among the two most probable",
     "class predicted as another": "true class, predicted class, and rows of the true class",
@@ -420,6 +431,8 @@ HEADINGS: Mapping[str, str] = {
     "balanced accuracy": "balanced_accuracy",
     "quadratic kappa": "kappa_quadratic",
     "places off": "ordinal_mae",
+    "lowest recall": "lowest_recall",
+    "of class": "lowest_recall_class",
     "overconf.": "overconfidence",
     "treat all": "treat_all",
     "gain over treat-all and treat-none": "gain",
@@ -563,7 +576,7 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
     series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
-    title = "Decision curve: net benefit by threshold probability"
+    title = f"Decision curve: net benefit by threshold probability{curve_prevalence(table)}"
     axis = Axis("threshold probability", ends=SHARE_RANGE)
     return Chart("lines", title, axis, series=tuple(series), name="benefit")
 

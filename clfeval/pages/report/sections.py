@@ -8,9 +8,15 @@ from math import inf
 
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
-from clfeval.formatting import candidates_first, format_count, printable, quote_if_ambiguous
+from clfeval.formatting import (
+    candidates_first,
+    format_count,
+    format_share,
+    printable,
+    quote_if_ambiguous,
+)
 from clfeval.pages.report import requested_tables
-from clfeval.pages.report.threshold_tables import order_by_rule, threshold_tables
+from clfeval.pages.report.threshold_tables import format_rule, order_by_rule, threshold_tables
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
     AT_PREVALENCE,
@@ -28,7 +34,7 @@ from clfeval.pages.table_parts import (
     threshold_note,
 )
 from clfeval.placeholders import ADD, END, OPTION
-from clfeval.records import replace
+from clfeval.records import dataclass, replace
 
 THRESHOLD_HINT = f" (change it with {OPTION}--threshold T{END})"
 BLOCKS = "·▁▂▃▄▅▆▇█"
@@ -72,7 +78,9 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         return
     yield from threshold_tables(result)
     if values := result.unsliced_rows(AT_PREVALENCE):
-        yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
+        is_asked = any(row["population"] == "target" for row in values)
+        rows = order_by_rule(result, values, "balanced_accuracy")
+        yield prevalence_table(rows, "asked" if is_asked else "detail")
     yield from requested_tables.comparison_tables(result)
     models = result.unsliced_rows("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
@@ -113,19 +121,62 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     yield from _detail_tables(result)
 
 
-def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
-    at, errors, words = threshold_note(rows), RATES, dict[str, str]()
+@dataclass(frozen=True, slots=True)
+class ThresholdsInForce:
+    """The thresholds of the tables: for a title, as a column if they differ, and for a note."""
+
+    title: str
+    columns: Mapping[str, Source]
+    benefit: str = ""
+    note: str = ""
+    hint: bool = False  # how to change the threshold is of use
+
+
+def _thresholds_in_force(result: Document, rows: Sequence[Row]) -> ThresholdsInForce:
+    """Return the thresholds in force of models with scores."""
     scored = [row for row in rows if row["threshold"] is not None]
-    if not at and threshold_note(scored):
-        at = f"{threshold_note(scored)}, or by given labels"
-    elif not at and scored:
-        at = ", each model at its own threshold"
-        errors = {"model": "model", "threshold": "threshold", **RATES}
-        words["net_benefit"] = (
-            f"at each model's threshold; for common ones, {ADD} {OPTION}--show decision{END}"
-        )
-    if at.startswith(" at "):
-        words["net_benefit"] = at.strip()
+    place, labelled = threshold_note(scored), len(scored) < len(rows)
+    columns = RATES
+    if not place:
+        columns = {"model": "model", "threshold": "threshold", **RATES}
+    cutoffs = result.unsliced_rows("cutoffs")
+    rule = str(cutoffs[0]["chosen_by"]) if cutoffs else ""
+    choices = {row["model"]: row["threshold"] for row in cutoffs if row["chosen_by"] == rule}
+    if scored and all(row["threshold"] == choices.get(row["model"]) for row in scored):
+        title = f"{place}, chosen by " if place else ", each model at its threshold by "
+        title += format_rule(cutoffs[0])
+        benefit = place.strip() or "at each model's threshold"
+        note = "values of the rows that chose the threshold; the table above has expected ones"
+        return ThresholdsInForce(title, columns, benefit, note)
+    if place:
+        title = f"{place}, or by given labels" if labelled else place
+        return ThresholdsInForce(title, RATES, title.strip(), hint=not labelled)
+    if scored:
+        benefit = f"at each model's threshold; for common ones, {ADD} {OPTION}--show decision{END}"
+        return ThresholdsInForce(", each model at its own threshold", columns, benefit)
+    return ThresholdsInForce("", RATES)
+
+
+def _prevalence_note(result: Document) -> str:
+    """Return the note on measures at the prevalence of the rows, where others are requested."""
+    elsewhere = any(row["population"] == "target" for row in result.unsliced_rows(AT_PREVALENCE))
+    if not elsewhere:
+        return ""
+    return f"at the prevalence of these rows ({_share_of_rows(result)})"
+
+
+def _share_of_rows(result: Document) -> str:
+    """Return the prevalence of the rows as text."""
+    return format_share(cell_value(result.summary["prevalence"]) or 0.0)
+
+
+def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
+    in_force = _thresholds_in_force(result, rows)
+    elsewhere = _prevalence_note(result)
+    benefit = in_force.benefit
+    if benefit and elsewhere:
+        benefit = f"{benefit.partition(';')[0]}, prevalence {_share_of_rows(result)}"
+    words = {"net_benefit": benefit} if benefit else {}
     columns, note = PROBABLE, CALIBRATED
     if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         columns = {"model": "model", "AUC ↑": "roc_auc"}
@@ -145,11 +196,12 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         note=note,
     )
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
-        other = THRESHOLD_HINT if at == threshold_note(rows) and not result.again else ""
+        hint = THRESHOLD_HINT if in_force.hint and not result.again else ""
+        predictive = f"PPV, NPV and MCC are {elsewhere}" if elsewhere else ""
         yield TableView(
             "models",
-            f"Classification{at}{other}",
-            errors,
+            f"Classification{in_force.title}{hint}",
+            in_force.columns,
             rows[:MAX_ROWS],
             total=len(rows),
             rank="main",
@@ -157,6 +209,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             more=f"{OPTION}--format csv{END}",
             lead="model",
             places=(),
+            note="; ".join(filter(None, (in_force.note, predictive))),
         )
     drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
     names = candidates_first(
@@ -250,8 +303,18 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
         )
     for view in existing_tables(result, *DETAILS):
         rows = result.unsliced_rows(view.table)
-        visible = _thin_decision_curves(rows, view.most) if view.table == "decision" else rows
-        yield replace(view, rows=visible, total=len(rows))
+        if view.table == "decision":
+            title = f"{view.title}{curve_prevalence(rows)}"
+            visible = _thin_decision_curves(rows, view.most)
+            yield replace(view, title=title, rows=visible, total=len(rows))
+        else:
+            yield replace(view, rows=rows, total=len(rows))
+
+
+def curve_prevalence(rows: Sequence[Row]) -> str:
+    """Return the prevalence of a decision curve for its title, empty for that of the rows."""
+    prevalence = rows[0].get("prevalence")
+    return "" if prevalence is None else f", at prevalence {format_share(float(str(prevalence)))}"
 
 
 def _thin_decision_curves(rows: Sequence[Row], most: int | None) -> list[Row]:
@@ -293,6 +356,10 @@ ORDERED_CLASSES: Mapping[str, Source] = {
     "quadratic\nkappa ↑": "kappa_quadratic",
     "places\noff ↓": "ordinal_mae",
 }
+LOWEST_RECALL: Mapping[str, Source] = {
+    "lowest\nrecall ↑": "lowest_recall",
+    "of\nclass": "lowest_recall_class",
+}
 LED = {
     "roc_auc": "ROC AUC",
     BALANCED: "balanced accuracy",
@@ -315,8 +382,11 @@ def class_tables(result: Document) -> Iterator[TableView]:
     lead = next((one for one in of_all if one in LED), BALANCED)
     rows = sort_by_column(models, lead)
     columns = MULTICLASS_PROBABILITIES if scored else MULTICLASS_LABELS
-    first = {head: source for head, source in columns.items() if source in ("model", lead)}
-    columns = {**first, **(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
+    columns = {**(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
+    first = {head: columns[head] for head in columns if columns[head] == lead}
+    if "lowest_recall" in models[0]:
+        first |= LOWEST_RECALL
+    columns = {"model": "model", **first, **columns}
     confusion = result.unsliced_rows("confusion")
     best = str(rows[0]["model"])
     mine = [row for row in confusion if row["model"] == best]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value
-from clfeval.formatting import format_percent
+from clfeval.formatting import format_percent, format_share
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
     INFINITE,
@@ -38,7 +38,7 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
     """Return the table of chosen thresholds; a rule that chose them all is in the title."""
     columns: dict[str, Source] = {
         **_model_column(rows),
-        "chosen by": _format_rule,
+        "chosen by": format_rule,
         "threshold": _format_threshold,
         "goal:\nnew data": "corrected",
         "goal:\nsame rows": "value",
@@ -47,7 +47,7 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
         "bootstrap": _bootstrap_interval,
     }
     title = "Thresholds chosen on these rows"
-    rules = {_format_rule(row) for row in rows}
+    rules = {format_rule(row) for row in rows}
     if len(rules) == 1:
         title += f": {min(rules)}"
         del columns["chosen by"]
@@ -69,6 +69,9 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
 def _cutoff_note(rows: Sequence[Row]) -> str:
     """Return on what data the values are, what is maximized, and why values are undefined."""
     note = "values are expected on new data, except same rows"
+    if rows[0]["population"] == "target":
+        share = format_share(float(str(rows[0]["prevalence"])))
+        note += f"; PPV, NPV and flagged at prevalence {share}"
     goals = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
     if goals:
         note += f"; goal: {' or '.join(goals)}, maximized under the constraint"
@@ -86,7 +89,7 @@ def _abstention_table(rows: Sequence[Row]) -> TableView:
         note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
 
     def format_zone_rule(row: Row) -> str:
-        return "cost" if costs == {str(row["chosen_by"])} else _format_rule(row)
+        return "cost" if costs == {str(row["chosen_by"])} else format_rule(row)
 
     columns: dict[str, Source] = {
         **_model_column(rows),
@@ -140,7 +143,7 @@ def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
     return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
 
 
-def _format_rule(row: Row) -> str:
+def format_rule(row: Row) -> str:
     """Return a rule as it is typed, a share in percent."""
     text = str(row["chosen_by"])
     try:

@@ -44,7 +44,8 @@ def codes(result: Result) -> list[str]:
 @pytest.mark.parametrize("rows", thinned([60, 400, 2000], [400]))
 def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> None:
     result = clfeval.report(six(rows, name=name), positive="1")
-    assert len(screen(result)) <= (45 if len(name) < 10 else 47)  # sentences of longer lines
+    # sentences of longer lines, and the note on the model that never says positive
+    assert len(screen(result)) <= (45 if len(name) < 10 else 48)
     assert len(result.answer) <= 5
     assert codes(result)[0] == "best"
 

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.methods.tune_jpt.requests.door import (
-    CCP,
-    COUNTS,
-    codes,
-    command,
-    tuned,
-    usage_message,
-    value,
-)
+from clfeval.document import as_estimate
+from tests.methods.tune_jpt.requests.door import CCP, COUNTS, codes, command, tuned, usage_message
 from tests.texts import check_text, problem_places
 
 # what is refused with which code; words are of the command line, and a mapping is of options that
@@ -157,7 +150,9 @@ def test_the_least_of_everything_is_taken() -> None:
     assert [row["odds"] for row in result.tables["sweep"]] == ["1:2", "2:1"]
     # of the positives, 67 of 100 are called so; TP and FP stay as 0.67 r : 0.05
     ratio = 1e-9 / (1 - 1e-9)
-    assert value(result, "ppv") == pytest.approx(0.67 * ratio / (0.67 * ratio + 0.05), rel=1e-12)
+    first = next(row for row in result.tables["models"] if row["population"] == "target")
+    ppv = 0.67 * ratio / (0.67 * ratio + 0.05)
+    assert as_estimate(first["ppv"]).value == pytest.approx(ppv, rel=1e-12)
 
 
 def test_a_target_named_twice_is_one_target() -> None:

@@ -1,0 +1,66 @@
+"""The prevalence of each sentence of a report, where others than that of the rows are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clfeval.counts.sample import Sample
+from clfeval.document import Answer
+from clfeval.formatting import format_share
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.other_prevalences import population_cells, prevalence_phrase
+from clfeval.methods.report.options import ReportOptions
+from clfeval.records import replace
+
+CURVE_CODES = ("helps", "helps-nowhere")
+AT_ITS_PREVALENCE = ("at-prevalence", "best-cut")  # these sentences name it
+OPENINGS = ("Its ", "The ", "At ", "No ", "It ", "Compared ")  # of sentences, not models
+
+
+def name_prevalences(
+    answers: Sequence[Answer], sample: Sample, options: ReportOptions
+) -> Iterator[Answer]:
+    """Yield sentences that name the prevalence at which their values hold, if others are asked."""
+    if not options.populations:
+        yield from answers
+        return
+    totals = sample.slices[None]
+    share = float((totals.positives / totals.rows)[0])
+    of_rows = f"At the prevalence of these rows ({format_share(share)})"
+    population = options.single_population
+    for answer in answers:
+        measure = str(answer.measure).partition(":")[0]
+        depends = measure in CATALOG and not CATALOG[measure].invariant
+        if answer.code in AT_ITS_PREVALENCE or not depends:
+            yield answer
+            continue
+        phrase = of_rows
+        if answer.code in CURVE_CODES and population is not None:
+            phrase = prevalence_phrase(population_cells("target", population))
+        text = answer.text
+        if text.startswith(OPENINGS):
+            text = f"{text[0].lower()}{text[1:]}"
+        yield replace(answer, text=f"{phrase}, {text}")
+
+
+def sample_size(sample: Sample) -> float:
+    """Return the number of rows: of sampling weights the lines, else the counted rows."""
+    counts = sample.slices[None]
+    if counts.fractional or sample.roles.sampling_weights:
+        return float(sum(file.rows for file in sample.files))
+    totals = counts.display_units("positives") + counts.display_units("negatives")
+    return float(totals.max())
+
+
+def restrict_answers(
+    answers: Sequence[Answer], options: ReportOptions, *, shortened: bool = False
+) -> list[Answer]:
+    """Return the sentences that hold with chosen thresholds and at other prevalences.
+
+    What follows from a chosen threshold says its net benefit, instead of the curve. shortened:
+    without the corrected value, so that a sentence on slices has room.
+    """
+    has_others = options.uses_thresholds or options.populations or shortened
+    left_out = ["corrected"] if has_others else []
+    left_out += CURVE_CODES if options.best_threshold else ()
+    return [answer for answer in answers if answer.code not in left_out]
