@@ -16,7 +16,7 @@ from clfeval.options.syntax import accept_size
 from clfeval.output_files import Draft, ProtectedFiles, target_path
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import SUITE
-from clfeval.placeholders import COMMAND, END, OPTION
+from clfeval.placeholders import ADD, COMMAND, END, OPTION
 from clfeval.records import dataclass, field, replace
 
 
@@ -293,7 +293,7 @@ def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:
         return ()
     name = summaries[0][: -len(forms[summaries[0]].suffix)].removesuffix(".counts")
     verb = "is a summary" if len(summaries) == 1 else "are summaries"
-    text = f"{join_names(summaries)} {verb} without the counts; for report, add "
+    text = f"{join_names(summaries)} {verb} without the counts; for report, {ADD} "
     text += format_option("--save", f"{name}{COUNTS}", bare=True)
     return (ResultNote("summary-only", text),)
 

@@ -23,6 +23,7 @@ from clfeval.methods.options import Interval
 from clfeval.methods.other_prevalences import TunedModels, prevalence_options
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.threshold_optimism import ThresholdRule
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 FLAGGED = "detection_prevalence"
@@ -46,7 +47,8 @@ def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> Threshol
     if not dependent:
         return rule
     if len(populations) > 1:
-        message = f"--best-threshold {rule.name} depends on the prevalence, and --prevalence names "
+        choice = format_option("--best-threshold", rule.name, bare=True)
+        message = f"{choice} depends on the prevalence, and {OPTION}--prevalence{END} names "
         message += f"{len(populations)}"
         raise bad_option(message, "give one prevalence per run")
     for requested in dependent:
@@ -76,9 +78,10 @@ def _tunable_name(requested: RequestedMeasure) -> str:
         return measure.id
     name = match_measure(measure.id, TUNABLE)
     if name is None:
-        message = f"--best-threshold {requested.name} cannot be computed at another prevalence"
-        hint = "leave --prevalence out, or choose by "
-        hint += format_option("--best-threshold", "ppv>=.3").removeprefix("--best-threshold ")
+        choice = format_option("--best-threshold", requested.name, bare=True)
+        message = f"{choice} cannot be computed at another prevalence"
+        hint = f"leave {OPTION}--prevalence{END} out, or use "
+        hint += format_option("--best-threshold", "ppv>=.3")
         raise bad_option(message, hint)
     return name
 

@@ -407,13 +407,6 @@ GLOSSARY: Mapping[str, str] = {
     "largest_gap": "largest difference of mean score and share of positives in a group",
     "mean_score": "mean score of the bin",
     "observed": "share of positives in the bin; equals the mean score if well calibrated",
-    "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
-    "ordinal_mae": "mean distance of predicted and true class in the declared order",
-    "lowest_recall": "lowest recall of the classes",
-    "lowest_recall_class": "the class with the lowest recall",
-    "macro F1": "unweighted mean F1 of the classes",
-    "top-2 accuracy": "share of rows whose true class is among the two most probable",
-    "class predicted as another": "true class, predicted class, and rows of the true class",
     **SAME_SPECIFICITY_MEANINGS,
     **MEANINGS,
 }

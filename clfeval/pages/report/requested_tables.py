@@ -390,6 +390,13 @@ RATE_MEANINGS = {
     "npv": "share of predicted negatives that are negative",
 }
 MEANINGS: Mapping[str, str] = {
+    "lowest_recall": "lowest recall of the classes",
+    "lowest_recall_class": "the class with the lowest recall",
+    "macro F1": "unweighted mean F1 of the classes",
+    "top-2 accuracy": "share of rows whose true class is among the two most probable",
+    "class predicted as another": "true class, predicted class, and rows of the true class",
+    "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
+    "ordinal_mae": "mean distance of predicted and true class in the declared order",
     "reference": "the model compared with",
     **BEST_MEANINGS,
     "optimism": "selection bias: the mean excess of the best value over its true value",
