@@ -168,7 +168,8 @@ def bucket_notes(counted: PredictionCounts, *, curves: bool = True) -> list[Resu
 
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
     """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
-    said = cluster_notes(counted) if clusters else []
+    said = [] if counted.roles.where is None else [_condition_note(counted.roles.where)]
+    said += cluster_notes(counted) if clusters else []
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += exclusion_notes(counted.files, counted.blank_rows, apart)
     if (off := counted.kept.settled.rounding) > 1e-12:
@@ -204,6 +205,11 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
         for name, rows in counted.ties.items()
         if counted.thresholds[name] is None
     ]
+
+
+def _condition_note(condition: str) -> ResultNote:
+    """Return the note on the rows that a condition keeps."""
+    return ResultNote("condition", f"only the rows with {condition} are evaluated")
 
 
 _BEST = {"models tied with the best": "multiple comparisons with the best (Hsu)"}

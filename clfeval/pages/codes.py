@@ -156,6 +156,7 @@ WARNINGS: Mapping[str, str] = {
     "chosen-threshold": "Thresholds were chosen on the rows they are evaluated on.",
     "class-absent": "Truth lacks one of the classes.",
     "clipped": "Probabilities of 0 for the true class are replaced by the smallest number above 0.",
+    "condition": "Only the rows that meet a condition are evaluated.",
     "constant-features": "Features are true in every row or in none.",
     "cuts-thinned": "A sweep lists only some of all thresholds.",
     "different-models": "Models that only one of the two tables has are left out.",
