@@ -489,8 +489,8 @@ MEANINGS: Mapping[str, str] = {
     "risk.coverage": "share of rows with a prediction",
     "risk": "error rate among rows with a prediction",
     "bootstrap": "confidence interval of the threshold",
-    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: optimistic",
-    "goal: new data": "what the rule optimizes, expected on new data",
+    "apparent goal": "what the rule optimizes, on the rows that chose the threshold: optimistic",
+    "corrected goal": "what the rule optimizes, expected on new data",
     "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
     "more than abstention (Chow)",
     "abstains at": "scores without a prediction: from the first number to below the second",

@@ -40,8 +40,8 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
         **_model_column(rows),
         "chosen by": format_rule,
         "threshold": _format_threshold,
-        "goal:\nnew data": "corrected",
-        "goal:\nsame rows": "value",
+        "corrected\ngoal": "corrected",
+        "apparent\ngoal": "value",
         **CUTOFF_RATES,
         "flagged": "flagged",
         "bootstrap": _bootstrap_interval,
@@ -62,13 +62,13 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
         lead="corrected",
         right=("threshold",),
         places=(),
-        legend=("goal: same rows", "bootstrap"),
+        legend=("apparent goal", "bootstrap"),
     )
 
 
 def _cutoff_note(rows: Sequence[Row]) -> str:
     """Return on what data the values are, what is maximized, and why values are undefined."""
-    note = "values are expected on new data, except same rows"
+    note = "values are expected on new data, except the apparent goal"
     if rows[0]["population"] == "target":
         share = format_share(float(str(rows[0]["prevalence"])))
         note += f"; PPV, NPV and flagged at prevalence {share}"
