@@ -25,7 +25,6 @@ DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "exact 0-of-n limit: 
 UNKNOWN = "none: all differences are equal"
 TOO_FEW = "none: too few rows, clusters or weights"
 REACHING = ", extended to square-and-add of logits"
-MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _EQUAL_VALUES = 1e-13  # of two values: what sums of weights in another order leave
 
 
@@ -104,7 +103,8 @@ class PairedEstimates:
 
         p = 2 P(T > |d| / s); 1 where no row differs, NaN where the error is unknown. Of areas and
         rows alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837. Of
-        areas without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
+        areas without an error (see `_areas`) 2 (1 - |d| / (w sqrt(m)))**fewest, m how many are at
+        an end of their range, w its width.
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
         d = self._differences(first, second)
@@ -116,8 +116,9 @@ class PairedEstimates:
         else:
             p = t_p_values(d, s, df)
             if self.measure.interval == "delong":
-                ends = sum(self.values[at] != MIDDLE for at in (first, second))
-                tail = (1 - np.abs(d) / np.sqrt(np.maximum(ends, 1))) ** self.fewest
+                middle = (self.measure.low + self.measure.high) / 2  # of equal scores
+                ends = sum(self.values[at] != middle for at in (first, second))
+                tail = (1 - np.abs(d) / self.span / np.sqrt(np.maximum(ends, 1))) ** self.fewest
                 p = np.where(self._fixed(first, second), np.minimum(2 * tail, 1.0), p)
         return np.where((s == 0) & (d == 0), 1.0, p)
 

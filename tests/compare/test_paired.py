@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import clfeval
 from clfeval.compare.change import DifferenceErrors, errors_of_kinds, errors_of_rows
 from clfeval.compare.paired_estimates import (
     DELONG,
@@ -429,3 +430,23 @@ def test_neither_the_order_of_rows_nor_other_models_nor_the_name_of_a_class_matt
 def test_a_measure_without_both_classes_has_no_estimates() -> None:
     patterns = patterns_of(np.ones(9, bool), np.ones((2, 9), bool))
     assert label_estimates(patterns, RequestedMeasure("mcc", CATALOG["mcc"], {})) is None
+
+
+@pytest.mark.parametrize("weights", [None, [1.5, 2.25] * 8])
+def test_gini_has_the_p_value_of_the_area_of_which_it_is_twice_less_one(
+    weights: list[float] | None,
+) -> None:
+    """Also where one model orders all rows rightly, and the other one none."""
+    table: dict[str, Any] = {"y": [1] * 8 + [0] * 8, "a": [0.9] * 8 + [0.2] * 8}
+    table["b"] = [1 - score for score in table["a"]]
+    options: dict[str, Any] = {}
+    if weights:
+        table["w"] = weights
+        options = {"weight": "w"}
+    found = clfeval.report(
+        table, truth="y", model=("a", "b"), measure=["gini"], reference="b", **options
+    )
+    rows = {row["measure"]: row for row in found.tables["comparisons"]}
+    assert rows["gini"]["difference"].value == 2
+    assert 0 < rows["gini"]["p"] < 0.001
+    assert rows["gini"]["p"] == rows["roc_auc"]["p"]
