@@ -158,7 +158,7 @@ class Result(Document):
                 names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
             ) as files:
                 for note in files.with_notes(self).warnings[len(self.warnings) :]:
-                    warnings.warn(note.message, stacklevel=2)
+                    warnings.warn(fill_text(note.message, (), PYTHON), stacklevel=2)
                 files.write(self, wanted)
 
     def picture(

@@ -322,9 +322,15 @@ def refuse_unknown_command(words: Sequence[str]) -> None:
     word, flag = words[0], f"--{words[0]}"
     if word == "suite":
         raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])
-    if any((option := find_option(one, flag)) and option.opt.shell for one in COMMANDS):
-        what = f"clfeval has no command '{word}': report has {flag}"
-        raise _command_error(what, ["report", flag, *words[1:]])
+    if word == "compare":
+        raise _command_error(f"clfeval has no command '{word}'", ["report", *words[1:]])
+    if word == "guide":
+        raise _command_error(f"clfeval has no command '{word}'", ["--guide", *words[1:]])
+    owners = [name for name in COMMANDS if (option := find_option(name, flag)) and option.opt.shell]
+    if owners:
+        owner = "report" if "report" in owners else owners[0]
+        what = f"clfeval has no command '{word}': {owner} has {flag}"
+        raise _command_error(what, [owner, flag, *words[1:]])
     if os.path.isfile(word):
         command = "batch" if word.endswith((".yaml", ".yml")) else "report"
         raise _command_error(f"'{word}' is a file, not a command", [command, *words])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clfeval.api.texts import fill_result
 from clfeval.cli.output import (
     Output,
     Screen,
@@ -120,7 +121,7 @@ def run_command(
             wanted_output = replace(wanted_output, names=(), table=table)
         table_or_first(result, wanted_output.table)  # before any file is replaced
         _check_requested_tables(result, request.output)
-        result = files.with_notes(result)
+        result = fill_result(files.with_notes(result), fill_for_shell)
         notes = _write_files(result, request, files, wanted_output)
         notes += describe(result)
         pieces = stdout_pieces(result, wanted_output, request.output, screen)

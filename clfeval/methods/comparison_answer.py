@@ -236,8 +236,8 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
     else:
         text = f"{model} is not significantly different from {to} {size}."
         if isinstance(row["detectable"], float):
-            text = f"{text[:-1]}; a difference of {format_number(row['detectable'])} would be "
-            text += f"detected with power {families.POWER:g}."
+            text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
+            text += f"{format_number(row['detectable'])}."
     return Answer(
         "compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low, d.high
     )

@@ -213,7 +213,7 @@ WORDS: Mapping[str, str] = {  # of sentences and screens, which are no tables
     "the number of rows divided by it",
     "cross-fitted": "chosen on some folds and evaluated on the remaining fold, in turn: expected "
     "on new data",
-    "summary": "the main sentences of the answer, repeated at the end of a small screen",
+    "answer": "the sentences on the result; on a screen that is too small they are printed last",
     "≈": "tied: not significantly different from the best",
     "treat-all": "predict every row positive; treat-none: predict no row positive",
     "O:E": "observed positives / expected positives (sum of the probabilities): 1 if calibrated",

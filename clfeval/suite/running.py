@@ -379,6 +379,9 @@ def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
         bad = (LEFT_OUT, WARNED)
         fine = sum(one.code == ExitCode.OK and one.state not in bad for one in outcomes)
         said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
+        if all(one.state == MISSED for one in outcomes):
+            text = f"All {total} missed a gate." if len(outcomes) > 1 else "The run missed a gate."
+            return [Answer("wrong", text)]
     for code, words, states in (
         ("gates-missed", "Gates were missed in", (MISSED,)),
         ("warned", "Warnings occurred in", (WARNED,)),

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clfeval.compare.gates.kinds import gate_sentence
-from clfeval.document import Document, short_answer
+from clfeval.document import Document
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
 from clfeval.pages.command_pages import page_of
@@ -122,13 +122,17 @@ def as_text(
 
 
 def add_summary(text: str, result: Document, *, width: int | None, color: bool, height: int) -> str:
-    """Repeat the answer's first sentence below a text that is longer than `height` lines."""
+    """Move the answer to the end of a text that is longer than `height` lines."""
     if not result.answer or text.count("\n") < height:  # the prompt has a line
         return text
     out = StringIO()
-    summary = f"summary: {short_answer(result.answer)}"
-    _print_lines(_new_console(out, width or PIPE, color=color), [summary], style="bold")
-    return text + _without_trailing_blanks(out.getvalue())
+    _print_sentences(_new_console(out, width or PIPE, color=color), result)
+    answer = _without_trailing_blanks(out.getvalue())
+    return f"{text.replace(answer, '', 1)}\n{answer}"
+
+
+def _print_sentences(console: Console, result: Document) -> None:
+    _print_lines(console, [sentence.text for sentence in result.answer])
 
 
 def _without_trailing_blanks(text: str) -> str:
@@ -144,7 +148,7 @@ def _print_answer(console: Console, result: Document) -> None:
     """Print what was evaluated, the sentences of the answer, and further lines of the headline."""
     first, *further = layout.result_headline(result)
     _print_lines(console, [first], style="bold")
-    _print_lines(console, [sentence.text for sentence in result.answer])
+    _print_sentences(console, result)
     _print_lines(console, further, style="dim")
 
 

@@ -65,6 +65,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     `rf:recall[site=a].low=0.8`. A drop may be a share of the baseline's value: `recall=2%`.
     """
     left, _, number = text.rpartition("=")
+    left = left.replace("O:E", "oe_ratio").removesuffix(".")  # as headings write them
     share = kind == "max-drop" and number.endswith("%")
     limit = math.nan
     if re.fullmatch(_NUMBER, number.removesuffix("%") if share else number):

@@ -246,6 +246,8 @@ def _tied_pairs_answer(tests: Sequence[Row], level: float) -> Iterator[Answer]:
         return
     names = _models(tied[0])
     text = f"{formatting.format_count(len(tied), 'other pair')} are not significantly different."
+    if len(tied) == len(tests):
+        text = "No other pair is significantly different."
     if len(tied) == 1:
         pair = " + ".join(map(formatting.quote_if_ambiguous, names))
         text = f"The pair {pair} is not significantly different."

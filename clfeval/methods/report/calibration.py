@@ -159,11 +159,9 @@ def calibration_answer(
         return []
     ties = {} if tested is None else tested.ties
     wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
-    lost = {str(row["model"]) for row in tests if cell_value(row.get("contradicted"))}
-    others = [  # a note names those that gave probability 0 to observed outcomes
+    others = [
         str(row["model"])
         for row in ranked[1:]
-        if row["model"] not in lost
         if ties.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
     ]
     if others:

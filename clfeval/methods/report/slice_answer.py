@@ -179,11 +179,11 @@ def _describe_harm(harm: _Harm, most: int) -> str:
     others = [row for row in harm.rows if row not in rows[:most]]
     if others:
         titles = [_title(row) for row in others]
-        subject = join_words(titles)
+        subject = f"its {join_words(titles)}"
         if len(titles) > MOST_NAMES:
             subject = f"{len(titles):,} further measures"
         worse = any(row["verdict"] == WORSE for row in others)
-        text += f"; {subject} {_are(titles)} significantly {'worse' if worse else 'different'}"
+        text += f"; {subject} {_are(titles)} also significantly {'worse' if worse else 'different'}"
     return text
 
 

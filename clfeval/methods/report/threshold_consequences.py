@@ -23,9 +23,10 @@ def consequence_answer(row: Row) -> Answer:
     prevalence = float(str(row["prevalence"]))
     people = _population_size(prevalence)
     positives = people * prevalence
-    flagged = f"{round(alarms.value * people / PEOPLE):,}"
-    detected = f"{round(sensitivity.value * positives):,} of the {round(positives):,}"
-    text = f"{phrase}, of {people:,} people {flagged} are flagged and {detected} positives are "
+    flagged = _format_people(alarms.value * people / PEOPLE)
+    detected = _format_people(sensitivity.value * positives)
+    text = f"{phrase}, of {people:,} people {flagged} are flagged and {detected} of the "
+    text += f"{round(positives):,} positives are "
     text += "detected"
     if per_case.value is not None:
         text += f": {_format_alarms(per_case.value)} alarms per case"
@@ -40,6 +41,11 @@ def _population_size(prevalence: float) -> int:
     while people * prevalence < LEAST_POSITIVES - 0.5:
         people *= 10
     return people
+
+
+def _format_people(people: float) -> str:
+    """Write a number of people, with a decimal where a whole number has one digit."""
+    return f"{round(people):,}" if people >= LEAST_POSITIVES - 0.05 else f"{people:.1f}"
 
 
 def _format_alarms(per_case: float) -> str:
