@@ -188,8 +188,8 @@ def reference_answers(
         if at is None or (reference == families.ALL_PAIRS and len(mine) > 1)
         else [*_operating_point(rows, to, level, at)]
     )
-    if len(mine) == 1 and mine[0]["verdict"] == UNDECIDED and any(one.models for one in point):
-        yield point.pop()  # significant results come first
+    if point and _operating_point_leads(rows, mine):
+        yield point.pop(0)
     if reference == families.ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         differ = "differs" if told == 1 else "differ"
@@ -218,6 +218,20 @@ def reference_answers(
                 text += f"To flag equally many, add {OPTION}--best-threshold "
                 text += f"'detection_prevalence<={usual:.3g}'{END}"
         yield Answer("compared-by-labels", f"{text}.", (), lead)
+
+
+def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
+    """Return whether the rates come before the leading measure: a harm before what is no harm.
+
+    Of one model, any significant difference comes before an undecided one. leading: rows of the
+    leading measure.
+    """
+    verdicts = [
+        row["verdict"] for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None
+    ]
+    if len(leading) == 1 and leading[0]["verdict"] == UNDECIDED:
+        return BETTER in verdicts or WORSE in verdicts
+    return WORSE in verdicts and all(row["verdict"] != WORSE for row in leading)
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
