@@ -115,7 +115,8 @@ def test_what_may_be_none_is_none_unless_it_says_more(name: str) -> None:
 def test_text_and_notebook_views() -> None:
     result = clfeval.mars(LABELS, positive="malignant")
     page = result._repr_html_()
-    assert page.count("<table>") == 6  # models; folded: alone, rates, pairs and their two matrices
+    # models; folded: alone, rates, pairs, their two matrices, tests, the best pair
+    assert page.count("<table>") == 8
     assert page.index("<table>") < page.index("<details>")
     assert page[: page.index("<details>")].count("<table>") == 1
 

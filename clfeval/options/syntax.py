@@ -39,7 +39,6 @@ MEANT = {
     "--prevalence-range": f"{OPTION}--prevalence 0.001..0.02{END}",
     "--config": f"{COMMAND}clfeval batch{END}",
     "--history": f"{COMMAND}clfeval history{END}",
-    "--guide": f"{COMMAND}clfeval --guide COMMAND{END}",
     "--list-measures": f"{OPTION}--explain measures{END}",
     "--from-result": f"{COMMAND}clfeval report SAVED.json{END}",
 }

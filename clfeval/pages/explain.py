@@ -249,6 +249,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
     },
     "count": {"models": "number of counts of each model"},
     "phidelta": {
+        "best": "models tied with the best δ, with rank intervals",
         "readings": "interpretation of each point of the diamond",
         "rates": "the 2 x 2 tables, sensitivity and specificity",
         "unbiased": "the measures at a class ratio of 1:1",

@@ -8,6 +8,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import UsageError
+from clfeval.placeholders import fill_for_shell
 from clfeval.views.files import summary_notes
 
 LABELS = Path(__file__).parents[2] / "fixtures" / "breast-cancer" / "labels.csv"
@@ -23,7 +24,7 @@ def test_counts_beside_a_summary_need_no_word() -> None:
     assert summary_notes(["a.json", "a.counts.parquet"]) == ()
     assert summary_notes(["page.html"]) == ()
     (note,) = summary_notes(["counts.json"])
-    assert note.message.endswith("--save counts.counts.parquet")
+    assert fill_for_shell(note.message).endswith("--save counts.counts.parquet")
 
 
 def test_two_summaries_are_refused_with_the_right_remedy(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
 # words before the first table, the title of the table left out
 SCREENS = {
     f"report {SCORES}": 70,
-    f"report {LABELS}": 70,
+    f"report {LABELS}": 80,
     f"mars {LABELS}": 90,
     f"phidelta {LABELS}": 70,
     f"tune-jpt {SCORES}": 90,

@@ -147,6 +147,11 @@ def test_shards_in_any_order_give_the_counts_of_the_table(
 EVERY = ("report", "mars", "phidelta", "tune_jpt")
 
 
+def untested(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without what depends on which models are tied: counts compare no scores."""
+    return {key: cell for key, cell in row.items() if key not in ("tied", "q", "worse")}
+
+
 @pytest.mark.parametrize(
     ("command", "by", "scores"),
     [
@@ -178,7 +183,7 @@ def test_results_are_those_of_the_rows(
         if scored and name == "comparisons":
             continue
         for row, other in zip(of_rows["tables"][name], rows, strict=True):
-            assert {**row, "tied": 0} == {**other, "tied": 0}
+            assert untested(row) == untested(other)
     if not scored:
         assert of_rows["answer"] == of_counts["answer"]
 
@@ -203,9 +208,7 @@ def test_options_of_the_count_hold_for_what_reads_it(tmp_path: Path) -> None:
         for name, rows in of_counts["tables"].items():
             if name != "comparisons":
                 others = of_rows["tables"][name]
-                assert [{**row, "tied": 0} for row in rows] == [
-                    {**row, "tied": 0} for row in others
-                ]
+                assert [*map(untested, rows)] == [*map(untested, others)]
         one, other = (found["signature"].split("|data:")[0] for found in (of_rows, of_counts))
         assert one == other
 
@@ -222,7 +225,8 @@ def test_files_of_sites_are_slices(tmp_path: Path) -> None:
         places.append(tmp_path / f"{name}.counts.parquet")
     result = clfeval.report([*map(str, places)], by="file").to_dict()
     text = json.dumps(result["tables"]["slices"]).replace("file=", "site=")
-    assert json.loads(text) == whole["tables"]["slices"]
+    rows_of_counts = json.loads(text)
+    assert [*map(untested, rows_of_counts)] == [*map(untested, whole["tables"]["slices"])]
     text = json.dumps(result["tables"]["heterogeneity"]).replace('"file"', '"site"')
     assert json.loads(text) == whole["tables"]["heterogeneity"]
     folders = [str(tmp_path / name / "x.counts.parquet") for name in ("a", "b b", "c")]
@@ -366,7 +370,7 @@ def test_scores_are_not_compared_and_it_is_said(tmp_path: Path) -> None:
         table_of(np.random.default_rng(5), 300), tmp_path / "t.counts.parquet", positive="yes"
     )
     result = clfeval.report(place, reference="few")
-    assert "counts show which rows scores share only where" in str(result.answer)
+    assert "they do not pair the rows of the models" in str(result.answer)
     compared = {row["measure"] for row in result.tables["comparisons"]}
     assert "sensitivity" in compared
     assert "roc_auc" not in compared

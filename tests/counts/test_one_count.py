@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import clfeval
+from clfeval.api.texts import fill_result
 from clfeval.counts import group_rows as group
 from clfeval.counts.count import count_predictions
 from clfeval.counts.evaluated_rows import EvaluatedRows
@@ -19,6 +20,7 @@ from clfeval.methods.phidelta.result import classifier_result
 from clfeval.methods.report.leading_model import rank_models
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
+from clfeval.placeholders import fill_for_shell
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions
 from tests.shell import at_shell
@@ -65,7 +67,7 @@ def test_three_methods_of_one_count(passes: list[str]) -> None:
     assert passes == ["count"]
     for name, result in zip(("mars", "phidelta", "tune_jpt"), found, strict=True):
         alone = at_shell(getattr(clfeval, name))([str(CANCER / "labels.csv")], positive="malignant")
-        assert result.to_json() == alone.to_json()
+        assert fill_result(result, fill_for_shell).to_json() == alone.to_json()
 
 
 def test_scores_are_read_once_for_all_methods(passes: list[str]) -> None:

@@ -44,32 +44,6 @@ def deals(monkeypatch: pytest.MonkeyPatch) -> Deals:
     return kept
 
 
-@pytest.mark.parametrize("effort", [None, 25.0])
-def test_sets_of_models(deals: Deals, effort: float | None) -> None:
-    frame = patients(20, 3, 2)
-    asked: dict[str, Any] = {"best": 2} if effort is None else {"max_effort": effort}
-    result = mars(frame, cluster="patient", threshold=0.5, **asked)
-    assert len(deals) == 5
-    rows = [(who, truth, [score >= 0.5 for score in said]) for who, truth, *said in frame.rows()]
-    for row in whole_table_rows(result.tables["best" if effort is None else "max_effort"]):
-        found = called = 0
-        for fold_of in deals:
-            for fold in range(10):
-                others = [one for one in rows if fold_of[one[0]] != fold]
-                sizes = [int(str(row["size"]))] if effort is None else [1, 2, 3]
-                most = np.inf if effort is None else effort * len(others) / len(rows)
-                members = chosen(others, sizes, most)
-                covered, effort_of = tally(
-                    members, [one for one in rows if fold_of[one[0]] == fold]
-                )
-                found, called = found + covered, called + effort_of
-        honest, gained = row["corrected"], row["corrected_yield"]
-        assert isinstance(honest, Estimate)
-        assert isinstance(gained, Estimate)
-        assert honest.value == pytest.approx(found / 5)
-        assert gained.value == pytest.approx(found / called)
-
-
 Said = list[tuple[str, int, list[bool]]]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from clfeval.pages.report import BEYOND
 from clfeval.pages.report.sections import THRESHOLD_HINT
+from clfeval.placeholders import fill_for_shell
 from tests.process.program import clfeval
 from tests.texts import check_text, problem_places
 
@@ -25,7 +26,7 @@ def saved() -> None:
         clfeval("report", "t.csv", "--id", "id", "--model", name, "-q", "--save", f"{name}.json")
 
 
-OFFERS = (THRESHOLD_HINT, f"{BEYOND}\n")
+OFFERS = (fill_for_shell(THRESHOLD_HINT), f"{fill_for_shell(BEYOND)}\n")
 
 
 def without_offers(text: str) -> str:

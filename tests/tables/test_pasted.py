@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.errors import format_command_line, quote_word, unquote_word
 from clfeval.errors import format_option as option
+from clfeval.placeholders import fill_for_shell
 from tests.process.program import clfeval as program
 from tests.tables.asking import proposals
 from tests.tables.door import write
@@ -75,7 +76,7 @@ def test_a_column_of_any_name_is_left_out_as_it_is_called(name: str) -> None:
 def test_a_cell_with_a_quote_is_quoted_whole() -> None:
     write("t.csv", "truth,a\n1,0.9\n0,0.2\n0,it's\n1,0.7\n")
     done = program("mars", "t.csv", "-q")
-    said = option("--null-value", "it's")
+    said = fill_for_shell(option("--null-value", "it's"))
     assert said in done.err.splitlines()[-1]
     assert words_of(said) == ["--null-value", "it's"]
 

@@ -247,7 +247,7 @@ def equal_effort_rows(
     effort: rows flagged by the set, in units; each model flags at most as many. Only of tables of
     at most MOST_ROWS rows, whose scores are known.
     """
-    if predictions.patterns.rows > MOST_ROWS or not predictions.compares_scores:
+    if predictions.patterns.rows > MOST_ROWS or predictions.min_cell:
         return
     unit = ranking.counts.unit
     scored = {

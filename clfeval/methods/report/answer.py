@@ -129,12 +129,18 @@ class ModelRanking:
         return _sort_rows(self.models, self.lead)
 
 
+ALL_MODELS = ("*",)  # the models of arrays, which need no names
+
+
 def choose_tested_models(ranking: ModelRanking, requested: Sequence[str]) -> SliceModels:
-    """Return the models whose slices are tested; requested: those of --model."""
+    """Return the models whose slices are tested; requested: those of --model, if not all."""
     ranked = [str(row["model"]) for row in ranking.rows]
     undefined = [str(row["model"]) for row in ranking.models if row["model"] not in ranked]
     return SliceModels.from_ranking(
-        [*ranked, *undefined], ranking.best_set, ranking.reference, requested
+        [*ranked, *undefined],
+        ranking.best_set,
+        ranking.reference,
+        () if tuple(requested) == ALL_MODELS else requested,
     )
 
 
@@ -260,8 +266,7 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     if high is not None and high - was >= MIN_OPTIMISM:
         high -= bias
     name, title, size = str(first["model"]), CATALOG[lead].title, format_number(value)
-    text = f"Corrected for choosing the best of {len(tested.models)}, the {title} of "
-    text += f"{quote_if_ambiguous(name)} is {size}."
+    text = f"Corrected for selection, the {title} of {quote_if_ambiguous(name)} is {size}."
     return Answer("corrected", text, (name,), lead, value, low, high)
 
 

@@ -159,9 +159,11 @@ def calibration_answer(
         return []
     ties = {} if tested is None else tested.ties
     wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
-    others = [
+    contradicted = {str(row["model"]) for row in tests if cell_value(row.get("contradicted"))}
+    others = [  # a note names those that gave probability 0 to observed outcomes
         str(row["model"])
         for row in ranked[1:]
+        if row["model"] not in contradicted
         if ties.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
     ]
     if others:

@@ -45,7 +45,7 @@ def _population_size(prevalence: float) -> int:
 
 def _format_people(people: float) -> str:
     """Write a number of people, with a decimal where a whole number has one digit."""
-    return f"{round(people):,}" if people >= LEAST_POSITIVES - 0.05 else f"{people:.1f}"
+    return f"{round(people):,}" if people >= LEAST_POSITIVES - 0.05 else f"{round(people, 1):g}"
 
 
 def _format_alarms(per_case: float) -> str:

@@ -279,7 +279,7 @@ def _threshold_answer(row: Row, level: float) -> Answer:
         reason = "" if value.reason == UNMET else ", which is undefined at every threshold"
         text = _at_its_prevalence(row, f"No threshold of {name} has {rule}{reason}.")
         return Answer("best-cut", text, (model,), measure)
-    text = _at_its_prevalence(row, _choice_clause(row, name, rule, level))
+    text = _at_its_prevalence(row, _choice_clause(row, name, rule))
     title = CATALOG[measure].title
     if corrected.value is None:
         text += f". {title} is {_format_estimate(value, level)} on these rows"
@@ -313,22 +313,15 @@ def _limited_measure(row: Row) -> str:
     return name.removesuffix(".low").removesuffix(".high") if comparison else ""
 
 
-def _choice_clause(row: Row, name: str, rule: str, level: float) -> str:
+def _choice_clause(row: Row, name: str, rule: str) -> str:
     """Return the clause on the threshold that a rule chooses, without its full stop."""
-    phrase = _threshold_phrase(row, name, level)
-    title, is_lower, limit = _parse_limit(row)
-    if isnan(limit) or row["rule"] in (NEVER, ALWAYS):
+    phrase = _threshold_phrase(row, name)
+    if isnan(_parse_limit(row)[2]) or row["rule"] in (NEVER, ALWAYS):
         return f"{phrase} has {rule}"
-    bound = str(row["chosen_by"]).partition(">=" if is_lower else "<=")[0]
-    certainty = ""
-    if bound.endswith(SAFE_SUFFIXES):
-        certainty = f" with {_format_confidence(level)} confidence"
-    side = "at least" if is_lower else "at most"
-    use = f"use {phrase[0].lower()}{phrase[1:]}"
-    return f"For {title} of {side} {limit:g}{certainty}, {use}"
+    return f"For {rule}, use {phrase[0].lower()}{phrase[1:]}"
 
 
-def _threshold_phrase(row: Row, name: str, level: float) -> str:
+def _threshold_phrase(row: Row, name: str) -> str:
     """Return the subject of a sentence on a rule: its threshold, or constant predictions."""
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
@@ -337,8 +330,7 @@ def _threshold_phrase(row: Row, name: str, level: float) -> str:
     high = row["threshold_high"]
     phrase = f"Threshold {_format_threshold(row['threshold'])} of {name}"
     if low is not None and high is not None:
-        interval = f"{_format_threshold(low)} to {_format_threshold(high)}"
-        phrase += f" ({100 * level:g}% bootstrap interval {interval})"
+        phrase += f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
     return phrase
 
 
