@@ -34,7 +34,10 @@ MARS = (
 )
 # kind of result -> what is typed, the tables of the result
 KINDS: dict[str, tuple[str, str]] = {
-    "mars": (f"mars t.csv {MARS}", "models exclusive pairs subsets best max_effort slices lead_tests"),
+    "mars": (
+        f"mars t.csv {MARS}",
+        "models exclusive pairs subsets best max_effort slices lead_tests",
+    ),
     "mlcps predictions": (
         f"mlcps {CANCER} --from predictions --metric f1 --metric mcc --metric roc_auc "
         "--metric brier --weight-sensitivity --desirability wishes.yaml --show plots "

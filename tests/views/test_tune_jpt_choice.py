@@ -98,7 +98,7 @@ def test_runs_do_not_pass_from_one_slice_or_measure_to_the_next() -> None:
 
 
 def test_targets_and_the_sample_have_lines_of_their_own() -> None:
-    part = section_of(RESULT, "winners")
+    part = section_of(tuned(uncertain=False), "winners")
     check_text(" | ".join(line) for line in part.rows)
     assert [line[2] for line in part.rows[1:]] == ["anti-CCP", "anti-CCP"]
     # triage has 510 + 280 of 1000 right; anti-CCP at 1:1000 (.67 + 950) / 1001
@@ -133,7 +133,7 @@ def test_empty_tables_of_comparisons_are_left_out() -> None:
 
 
 def test_thresholds_stand_at_the_targets() -> None:
-    part = section_of(RESULT, "thresholds")
+    part = section_of(tuned(uncertain=False), "thresholds")
     assert len(part.rows) == 3 * 5 * 2  # models, measures, targets
     # of 101 rows 100 are right where none is called positive, with the model .67 + .95 * 100
     assert part.rows[0][:9] == (
@@ -152,7 +152,7 @@ def test_thresholds_stand_at_the_targets() -> None:
 
 
 def test_without_targets_thresholds_stand_at_the_sample() -> None:
-    part = section_of(tuned(targets=()), "thresholds")
+    part = section_of(tuned(targets=(), uncertain=False), "thresholds")
     assert {"600:400 (0.6)" in line[2] for line in part.rows} == {True}
 
 
@@ -205,7 +205,7 @@ def test_a_simulated_prevalence_says_its_mean_and_what_is_infinite() -> None:
 
 
 def test_a_population_of_ones_own_has_intervals() -> None:
-    result = tuned(population=50_000)
+    result = tuned(population=50_000, uncertain=False)
     part = section_of(result, "expected")
     # 50,000 / 1001 are ill, and .05 of the others are called ill too
     ill = 50_000 / 1001

@@ -68,7 +68,7 @@ def test_a_curve_runs_where_its_numbers_say(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_crossings_and_populations_stand_at_their_odds(width: int) -> None:
-    rows = canvas(draw_plots(tuned(), width=width, color=False))
+    rows = canvas(draw_plots(tuned(uncertain=False), width=width, color=False))
     wide = max(map(len, rows))
     letters = {(char, i) for row in rows for i, char in enumerate(row) if char in "ST123"}
     # p = dtnr / (dtnr - dtpr), so that the odds are .1 / .02, .25 / .18 and .15 / .16
@@ -84,7 +84,7 @@ def test_crossings_and_populations_stand_at_their_odds(width: int) -> None:
 
 
 def test_the_key_names_markers_places_and_crossings() -> None:
-    lines = key(draw_plots(tuned(), width=100, color=False))
+    lines = key(draw_plots(tuned(uncertain=False), width=100, color=False))
     check_text(lines)
     found = [numbers_in(line) for line in lines]
     assert found[1:4] == [[1, 100, 0.0099], [1, 1000, 0.000999], [600, 400, 0.6]]
@@ -196,7 +196,9 @@ def test_slices_are_not_mixed_into_the_whole() -> None:
 
 
 def test_a_population_beyond_the_sweep_is_named_in_the_key_only() -> None:
-    result = tuned(ONE, targets=("1:1000000",), scores=False, sweep="1:1000..100:1")
+    result = tuned(
+        ONE, targets=("1:1000000",), uncertain=False, scores=False, sweep="1:1000..100:1"
+    )
     drawn = draw_plots(result, width=80, color=False)
     (line,) = (line for line in key(drawn) if line.startswith("T "))
     assert {1, 1_000_000, 1e-6} <= {*numbers_in(line)}

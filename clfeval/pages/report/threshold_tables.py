@@ -68,7 +68,7 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
 
 def _cutoff_note(rows: Sequence[Row]) -> str:
     """Return on what data the values are, what is maximized, and why values are undefined."""
-    note = "values are expected on new data, except the apparent goal"
+    note = "apparent goal: on these rows; else on new data"
     if rows[0]["population"] == "target":
         share = format_share(float(str(rows[0]["prevalence"])))
         note += f"; PPV, NPV and flagged at prevalence {share}"
