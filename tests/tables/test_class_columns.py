@@ -221,9 +221,9 @@ def test_the_confidence_of_the_predicted_class_is_no_score_of_the_positive_class
     assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
     assert "roc_auc" not in model
     # of another name it may be a score
-    write("t.csv", "actual,predicted,certain\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
-    either = "--model predicted --model certain | --kind confidence --model predicted+certain"
-    assert asked_in("t.csv") == ("certain which-role", either)
+    write("t.csv", "actual,predicted,trust\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
+    either = "--model predicted --model trust | --kind confidence --model predicted+trust"
+    assert asked_in("t.csv") == ("trust which-role", either)
     write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
     assert program("report", "t.csv", "--positive", "a", "-q").code == 0
 

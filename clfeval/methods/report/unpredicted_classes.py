@@ -55,8 +55,8 @@ def _class_name(name: str) -> str:
 
 
 def _count_rows(rows: float) -> str:
-    """Write a number of rows of a class, fractions rounded."""
-    return format_count(float(rows), "row")
+    """Write a number of rows of a class; fractions are rounded, but for those below a half."""
+    return format_count(float(rows), "row") if rows >= 0.5 else f"{rows:.2g} rows"
 
 
 def unpredicted_label_notes(sample: Sample) -> Iterator[ResultNote]:
