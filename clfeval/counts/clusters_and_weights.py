@@ -161,21 +161,6 @@ class ClusterCounts:
         """Return the number of clusters with rows of some patterns, (m,)."""
         return len(np.unique(self._cluster_index[which[self.place]]))
 
-    def fold_of(self, folds: int, which: Bools, rng: np.random.Generator) -> Ints:
-        """Return the fold of each cluster, (c,), stratified by whether it has `which` patterns."""
-        some = np.zeros(len(self), bool)
-        some[self._cluster_index[which[self.place]]] = True
-        fold = np.empty(len(self), np.int64)
-        fold[np.lexsort((rng.random(len(self)), some))] = np.arange(len(self)) % folds
-        return fold
-
-    def fold_counts(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
-        """Assign whole clusters to folds as `fold_of`, and return pattern counts, (folds, m)."""
-        fold = self.fold_of(folds, which, rng)
-        found = np.zeros((folds, len(which)), self.n.dtype)
-        np.add.at(found, (fold[self._cluster_index], self.place), self.n)
-        return found
-
     @property
     def _cluster_index(self) -> Ints:
         """The index of the cluster of each entry, (r,)."""

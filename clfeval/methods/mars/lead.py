@@ -30,6 +30,7 @@ from clfeval.records import dataclass
 
 MODEL, PAIR = "model", "pair"  # kinds of tests
 MOST_PAIRS = 100  # that are tested: those that detect most
+MOST_RIVALS = 256  # pairs that may win on a bootstrap table: those that detect most on these rows
 MOST_ROWS = 200_000  # of a table whose scores are read for thresholds of equal effort
 MOST_SCORED = 10  # models with a threshold of equal effort: those that detect most
 
@@ -181,10 +182,7 @@ def corrected_gain(
     reason = why_uncorrected(counts)
     if reason is not None:
         return Estimate(None, reason=reason)
-    rng = random_stream(options.seed, "gain of the best pair")
-    singles = score_subsets(counts, np.eye(len(counts.models), dtype=bool))
-    sets = CandidateSets.from_counts(counts, SubsetScores.joined([pairs, singles]), rng)
-    optimism = max(_optimism_of_gain(sets, len(pairs)), 0.0)
+    optimism = max(_optimism_of_gain(counts, pairs, options.seed), 0.0)
     best_model = np.eye(len(counts.models), dtype=bool)[ranking.best]
     gain, low, high = _gain_interval(counts, pairs.members[0], best_model, options)
     detections = from_units(counts.hit_n.sum(), counts.unit).item()
@@ -195,19 +193,21 @@ def corrected_gain(
     return Estimate((gain - optimism) * detections, *limits)
 
 
-def _optimism_of_gain(sets: CandidateSets, pairs: int) -> float:
-    """Return the optimism of the best of the first sets, the pairs, less that of the others."""
-    place = np.arange(len(sets.scores))
-    optimism = []
-    for part in (place < pairs, place >= pairs):
-        group = replace(
-            sets,
-            scores=sets.scores.take(part),
-            detected=sets.detected[part],
-            flagged=sets.flagged[part],
-        )
-        optimism.append(group.detection_optimism(group.winners()))
-    return optimism[0] - optimism[1]
+def _optimism_of_gain(counts: TargetCounts, pairs: SubsetScores, seed: int) -> float:
+    """Return the optimism of the best pair, less that of the best model.
+
+    pairs: the best one first; of pairs beyond MOST_RIVALS none is likely to win.
+    """
+    rng = random_stream(seed, "gain of the best pair")
+    rivals = pairs.take(np.arange(len(pairs)) < MOST_RIVALS)
+    models = score_subsets(counts, np.eye(len(counts.models), dtype=bool))
+    both = SubsetScores.joined([rivals, models])
+    sets = CandidateSets.from_counts(counts, both, rng, alarms=False)
+    is_pair = np.arange(len(both)) < len(rivals)
+    best_pair = sets.take(is_pair)
+    best_model = sets.take(~is_pair)
+    pair_optimism = best_pair.detection_optimism(best_pair.winners())
+    return pair_optimism - best_model.detection_optimism(best_model.winners())
 
 
 def _gain_interval(

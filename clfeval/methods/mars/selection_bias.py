@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import comb
 
 import numpy as np
@@ -46,24 +45,31 @@ class CandidateSets:
 
     @classmethod
     def from_counts(
-        cls, counts: TargetCounts, scores: SubsetScores, rng: np.random.Generator
+        cls,
+        counts: TargetCounts,
+        scores: SubsetScores,
+        rng: np.random.Generator,
+        *,
+        alarms: bool = True,
     ) -> CandidateSets:
-        """Evaluate the sets on bootstrap tables of rows by class, of clusters, or of weights."""
-        patterns = np.concatenate([counts.hits, counts.alarms])
-        flags = np.asarray(overlap_counts(patterns, scores.members) > 0).T.astype(np.float64)
-        target = target_patterns(counts)
-        detected, flagged, targets, rows = [], [], [], []
-        for resampled in _bootstrap_patterns(counts, rng):
-            detected.append(resampled[:, target] @ flags[target])
-            flagged.append(resampled @ flags)
-            targets.append(resampled[:, target].sum(axis=1))
-            rows.append(resampled.sum(axis=1))
-        return cls(
-            scores,
-            np.concatenate(detected).T,
-            np.concatenate(flagged).T,
-            np.concatenate(targets),
-            np.concatenate(rows),
+        """Evaluate the sets on bootstrap tables of rows by class, of clusters, or of weights.
+
+        alarms: False counts rows of the target class only, which are then all rows.
+        """
+        target_flags = _flags_and_rows(counts.hits, scores.members)
+        other_flags = _flags_and_rows(counts.alarms, scores.members) if alarms else None
+        targets, others = _bootstrap_totals(counts, target_flags, other_flags, rng)
+        both = targets + others
+        return cls(scores, targets[:, :-1].T, both[:, :-1].T, targets[:, -1], both[:, -1])
+
+    def take(self, index: Bools) -> CandidateSets:
+        """Return some of the sets."""
+        return CandidateSets(
+            self.scores.take(index),
+            self.detected[index],
+            self.flagged[index],
+            self.targets,
+            self.rows,
         )
 
     def winners(self, most_flagged: float | None = None) -> Bools:
@@ -103,24 +109,46 @@ def _mean_excess(shares: Floats, winners: Bools) -> float:
     return float(table_means[with_winner].mean()) if with_winner.any() else 0.0
 
 
-def _bootstrap_patterns(counts: TargetCounts, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield the counts of the patterns on bootstrap tables, (b, p + q), those of targets first."""
-    patterns = len(counts.hit_n) + len(counts.alarm_n)
-    if counts.clusters is not None:
-        yield from counts.clusters.bootstrap_counts(patterns, resamples=DRAWS, rng=rng)
-        return
-    classes = [_bootstrap_class(n, rng) for n in (counts.hit_n, counts.alarm_n)]
-    yield np.concatenate(classes, axis=1)
+def _flags_and_rows(patterns: Bools, members: Bools) -> Floats:
+    """Return which patterns (p, k) the sets (s, k) flag, and a column of ones: (p, s + 1)."""
+    flags = np.ones((len(patterns), len(members) + 1))
+    flags[:, :-1] = (overlap_counts(patterns, members) > 0).T
+    return flags
 
 
-def _bootstrap_class(n: Counts, rng: np.random.Generator) -> Floats:
-    """Return counts of the patterns of one class with n rows each, resampled, (r, p)."""
-    drawn = np.zeros((DRAWS, len(n)))
-    some = n > 0
-    if some.any():
-        draws = resampled_counts(n[some], resamples=DRAWS, rng=rng)
-        drawn[:, some] = np.concatenate([*draws])
-    return drawn
+def _bootstrap_totals(
+    counts: TargetCounts, target_flags: Floats, other_flags: Floats | None, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return sums of rows of the target class and of other rows on bootstrap tables, (r, c) each.
+
+    target_flags (p, c), other_flags (q, c): the patterns of each sum; without the latter, zeros.
+    Some tables are drawn at a time, so that no array has a row for each table and pattern.
+    """
+    totals = np.zeros((2, DRAWS, target_flags.shape[1]))
+    if counts.clusters is None:
+        totals[0] = _bootstrap_class_totals(counts.hit_n, target_flags, rng)
+        if other_flags is not None:
+            totals[1] = _bootstrap_class_totals(counts.alarm_n, other_flags, rng)
+        return totals[0], totals[1]
+    split = len(counts.hit_n)
+    patterns = split + len(counts.alarm_n)
+    start = 0
+    for block in counts.clusters.bootstrap_counts(patterns, resamples=DRAWS, rng=rng):
+        stop = start + len(block)
+        totals[0, start:stop] = block[:, :split] @ target_flags
+        if other_flags is not None:
+            totals[1, start:stop] = block[:, split:] @ other_flags
+        start = stop
+    return totals[0], totals[1]
+
+
+def _bootstrap_class_totals(n: Counts, flags: Floats, rng: np.random.Generator) -> Floats:
+    """Return the sums (r, c) of patterns flagged (p, c) of a class with n rows each, resampled."""
+    present = n > 0
+    if not present.any():
+        return np.zeros((DRAWS, flags.shape[1]))
+    blocks = resampled_counts(n[present], resamples=DRAWS, rng=rng)
+    return np.concatenate([block @ flags[present] for block in blocks])
 
 
 def candidates_of_size(counts: TargetCounts, size: int) -> SubsetScores | None:

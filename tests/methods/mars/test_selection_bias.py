@@ -15,6 +15,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
+from clfeval.inference.resampling import resampled_counts
 from clfeval.methods.mars import best_subsets, selection_bias
 from clfeval.methods.mars.lead import DetectionRanking, corrected_gain, pair_scores
 from clfeval.methods.mars.options import MarsOptions
@@ -49,15 +50,16 @@ def test_the_optimism_row_by_row(
     size: int | None, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Draw the patterns as it did, choose among all sets and count rows one by one."""
-    counts, tables = drawn(40, 4, seed), list[np.ndarray]()
-    bootstrap = selection_bias._bootstrap_patterns
+    counts = drawn(40, 4, seed)
+    classes: list[list[np.ndarray]] = []  # the drawn counts of each class, table by table
 
-    def recorded(*arguments: Any) -> Any:
-        for block in bootstrap(*arguments):
-            tables.extend(block)
+    def recorded(*arguments: Any, **named: Any) -> Any:
+        classes.append([])
+        for block in resampled_counts(*arguments, **named):
+            classes[-1].extend(block)
             yield block
 
-    monkeypatch.setattr(selection_bias, "_bootstrap_patterns", recorded)
+    monkeypatch.setattr(selection_bias, "resampled_counts", recorded)
     rng, effort = np.random.default_rng(seed), 20.0
     if size is None:
         within = best_subsets.best_within_effort(counts, effort)
@@ -67,6 +69,7 @@ def test_the_optimism_row_by_row(
     else:
         choice = best_subsets.best_subsets(counts, size)[-1]
         corrected = correct_best_set(counts, choice, share_of(counts, choice), rng)
+    tables = [np.concatenate(parts) for parts in zip(*classes, strict=True)]
     sizes = [size] if size else range(1, 5)
     sets = [members for many in sizes for members in combinations(range(4), many)]
     positives = len(counts.hit_n)
