@@ -157,7 +157,7 @@ class Result(Document):
             with SavedFiles(
                 names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
             ) as files:
-                for note in files.with_notes(self).warnings[len(self.warnings) :]:
+                for note in files.notes:
                     warnings.warn(fill_text(note.message, (), PYTHON), stacklevel=2)
                 files.write(self, wanted)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from clfeval.document import Cell, Document, Row, Rows
+from clfeval.document import Cell, Document, ResultNote, Row, Rows
 from clfeval.pages.schema import DRY_RUN
 from clfeval.records import replace
 
 D = TypeVar("D", bound=Document)
 
 
-def fill_result(result: D, fill: Callable[[str], str]) -> D:
+def fill_result(
+    result: D, fill: Callable[[str], str], further_notes: Sequence[ResultNote] = ()
+) -> D:
     """Return a result with the placeholders of its answer, notes and further results filled.
 
-    A dry run has texts in its tables, too.
+    A dry run has texts in its tables, too. further_notes: put after those of the result.
     """
     answer = tuple(replace(sentence, text=fill(sentence.text)) for sentence in result.answer)
-    warnings = tuple(replace(note, message=fill(note.message)) for note in result.warnings)
+    notes = (*result.warnings, *further_notes)
+    warnings = tuple(replace(note, message=fill(note.message)) for note in notes)
     return replace(
         result,
         answer=answer,

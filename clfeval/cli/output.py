@@ -148,7 +148,7 @@ def _screen_text(
     result: Document, request: files.OutputRequest, screen: Screen, *, plots: str
 ) -> str:
     """Return the text of a result for a screen; on a long page its summary at the end."""
-    from clfeval.views.terminal import add_summary, as_text
+    from clfeval.views.terminal import as_text, put_answer_last
 
     text = as_text(
         result,
@@ -160,7 +160,9 @@ def _screen_text(
     )
     if not screen.tty or not screen.height:
         return text
-    return add_summary(text, result, width=screen.width, color=screen.color, height=screen.height)
+    return put_answer_last(
+        text, result, width=screen.width, color=screen.color, height=screen.height
+    )
 
 
 def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:

@@ -121,7 +121,7 @@ def run_command(
             wanted_output = replace(wanted_output, names=(), table=table)
         table_or_first(result, wanted_output.table)  # before any file is replaced
         _check_requested_tables(result, request.output)
-        result = fill_result(files.with_notes(result), fill_for_shell)
+        result = fill_result(result, fill_for_shell, files.notes)
         notes = _write_files(result, request, files, wanted_output)
         notes += describe(result)
         pieces = stdout_pieces(result, wanted_output, request.output, screen)

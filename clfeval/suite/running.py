@@ -225,7 +225,7 @@ def _compute_run(
         )
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in computed.inputs)
         named_result = replace(computed, inputs=tuple(inputs))
-        result = fill_result(files.with_notes(named_result), fill_for_shell)
+        result = fill_result(named_result, fill_for_shell, files.notes)
         table_or_first(result, wanted.table)
         entries = [] if label is None else history_entries(result, label, run.name)
         return result, files.write(result, wanted), entries

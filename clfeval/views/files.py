@@ -17,7 +17,7 @@ from clfeval.output_files import Draft, ProtectedFiles, target_path
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import SUITE
 from clfeval.placeholders import ADD, COMMAND, END, OPTION
-from clfeval.records import dataclass, field, replace
+from clfeval.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +236,12 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         self._stack.callback(draft.close)
         return draft
 
-    def with_notes(self, result: Document) -> Document:
-        """Return the result with a note on files that summarise counts but do not hold them."""
-        if result.command != "count":
-            return result
-        notes = summary_notes([draft.target.name for draft in self._drafts])
-        return replace(result, warnings=(*result.warnings, *notes))
+    @property
+    def notes(self) -> Sequence[ResultNote]:
+        """Notes on files that summarise counts but do not hold them."""
+        if self._commands[0] != "count":
+            return ()
+        return summary_notes([draft.target.name for draft in self._drafts])
 
     def write(self, result: Document, wanted: OutputRequest) -> list[str]:
         """Write every file whole, then put all in place; return their names."""

@@ -121,7 +121,9 @@ def as_text(
     return _without_trailing_blanks(out.getvalue())
 
 
-def add_summary(text: str, result: Document, *, width: int | None, color: bool, height: int) -> str:
+def put_answer_last(
+    text: str, result: Document, *, width: int | None, color: bool, height: int
+) -> str:
     """Move the answer to the end of a text that is longer than `height` lines."""
     if not result.answer or text.count("\n") < height:  # the prompt has a line
         return text
