@@ -82,6 +82,11 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     return np.where(free > 0, found, np.nan)
 
 
+def student_quantile_array(df: float, p: Floats) -> Floats:
+    """Return the quantiles of Student's t of probabilities, (q,)."""
+    return np.asarray(special().stdtrit(df, p), np.float64)
+
+
 def bisect(
     holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _MOST_STEPS
 ) -> tuple[Floats, Floats]:
@@ -113,6 +118,11 @@ def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
 def chi_square_tail(df: int, x: float) -> float:
     """Return P(X > x) of chi² with df degrees of freedom; x >= 0. Range: 0..1."""
     return float(special().chdtrc(df, x))
+
+
+def chi_square_quantile(df: int, p: Floats) -> Floats:
+    """Return the quantiles of chi² with df degrees of freedom of probabilities, (q,)."""
+    return np.asarray(special().chdtri(df, 1 - p), np.float64)
 
 
 def binomial_tail(k: int, n: int) -> float:

@@ -34,8 +34,9 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
 
     rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale,
     with standard errors (and bounds, added in quadrature) by the delta method. Slices without a
-    standard error, or with an area of 0 or 1, are left out; at least three are needed. Bins of a
-    number are ordered: a new one is no draw from the same distribution, so they have no rows.
+    standard error, or with an area of 0 or 1, are left out; at least three are needed, five for
+    the prediction interval. Bins of a number are ordered: a new one is no draw from the same
+    distribution, so they have no rows.
     """
     labels = {str(row["slice"]) for row in rows if row["slice"] is not None}
     binned = {facet_of(label, facets) for label in labels if is_binned(label)}
@@ -64,24 +65,24 @@ def _rows(
             continue
         (names, measure, model), (values, errors) = key, np.array(found[key]).T
         scale, slope, back = SCALES[measure]
-        one = random_effects(scale(values), errors * slope(values), level=level)
-        ends = np.array([one.mean, one.low, one.high, one.new_low, one.new_high])
-        mean, low, high, new_low, new_high = back(ends).tolist()
+        groups = random_effects(scale(values), errors * slope(values), level=level)
+        mean, low, high = back(np.array([groups.mean, groups.low, groups.high])).tolist()
+        prediction = Estimate(None, reason="too_few_slices")
+        if groups.new_low is not None and groups.new_high is not None:
+            new_low, new_high = back(np.array([groups.new_low, groups.new_high])).tolist()
+            prediction = Estimate(mean, new_low, new_high)
         yield {
             "by": "*".join(names),
             "measure": measure,
             "model": model,
-            "slices": one.groups,
+            "slices": groups.groups,
             "mean": Estimate(mean, low, high),
-            "prediction": Estimate(mean, new_low, new_high),
-            "tau": one.tau2**0.5,
-            "i2": None if np.isnan(one.i2) else one.i2,
-            "statistic": one.q,
-            "p": one.p,
+            "prediction": prediction,
+            "tau": Estimate(groups.tau, groups.tau_low, groups.tau_high),
+            "i2": None if np.isnan(groups.i2) else groups.i2,
+            "statistic": groups.q,
+            "p": groups.p,
         }
-
-
-ENOUGH_GROUPS = 5  # slices from which the interval of a new one is said
 
 
 def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: float) -> list[Answer]:
@@ -100,7 +101,7 @@ def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: floa
     text += f"{quote_if_ambiguous(model)} differs (I² {format_number(cell_value(row['i2']) or 0.0)}"
     text += f", adjusted {format_p_value(p)})"
     new = as_estimate(row["prediction"])
-    if groups >= ENOUGH_GROUPS and new.low is not None and new.high is not None:
+    if new.low is not None and new.high is not None:
         text += f"; at a new one, expect {format_number(new.low)} to {format_number(new.high)}"
     return [
         Answer(

@@ -344,6 +344,7 @@ def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
         "model": "model",
         "mean": "mean",
         "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
+        "SD between\nslices (τ)": "tau",
         "I²": "i2",
         "slices": "slices",
         "p": "p",
@@ -354,7 +355,8 @@ def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
         columns,
         lead="mean",
         rank="asked",
-        note="prediction interval: of a new slice; AUC of 0 or 1 and values without error left out",
+        note="prediction interval: of a new slice, from five slices on; τ of logit ROC AUC or log "
+        "O:E ratio; AUC of 0 or 1 and values without error left out",
     )
 
 
@@ -426,8 +428,10 @@ MEANINGS: Mapping[str, str] = {
     "heterogeneity.by": "the columns whose values are the slices",
     "heterogeneity.slices": "number of slices with a value and a standard error",
     "heterogeneity.mean": "mean of the slices: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
-    "prediction": "prediction interval: where the value of a new slice is expected",
-    "tau": "standard deviation between slices on that scale, by restricted maximum likelihood",
+    "prediction": "prediction interval: where the value of a new slice is expected (tau from its "
+    "confidence distribution); none with fewer than five slices",
+    "tau": "standard deviation between slices on that scale, by restricted maximum likelihood; "
+    "limits by the Q-profile method",
     "i2": "share of the variance between values that sampling does not explain, from Cochran's Q",
     "heterogeneity.statistic": "Cochran's Q of the hypothesis that all slices have one value",
     "heterogeneity.p": "p-value of that hypothesis",
