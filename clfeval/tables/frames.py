@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
@@ -18,6 +18,7 @@ from clfeval.errors import DataError
 if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
+    from narwhals.dtypes import DType
 
 
 __all__ = ["nw", "pl"]  # for type checkers: names of other libraries
@@ -119,8 +120,31 @@ def _with_plain_times(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def concatenate_frames(frames: Sequence[Frame]) -> Frame:
-    """Concatenate the rows of several frames."""
-    return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
+    """Concatenate the rows of several frames with the same columns.
+
+    Columns whose types differ, such as ids of a CSV and of a Parquet file, get a common one.
+    """
+    if len(frames) == 1:
+        return frames[0]
+    types_of_column: dict[str, set[DType]] = {}
+    for frame in frames:
+        for name, dtype in frame.collect_schema().items():
+            types_of_column.setdefault(name, set()).add(dtype)
+    casts = [
+        nw.col(name).cast(_common_type(types))
+        for name, types in types_of_column.items()
+        if len(types) > 1
+    ]
+    if casts:
+        frames = [frame.with_columns(casts) for frame in frames]
+    return nw.concat(list(frames))
+
+
+def _common_type(types: Collection[DType]) -> DType:
+    """Return the type that columns of different types are read as: integers, numbers or texts."""
+    if all(dtype.is_integer() and not isinstance(dtype, nw.UInt64) for dtype in types):
+        return nw.Int64()
+    return nw.Float64() if all(dtype.is_numeric() for dtype in types) else nw.String()
 
 
 def in_polars(frame: Frame) -> pl.LazyFrame:

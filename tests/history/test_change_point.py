@@ -83,6 +83,8 @@ def test_the_split_is_that_of_least_squares() -> None:
         return sum(len(part) * np.var(part) for part in (values[:split], values[split:]))
 
     assert best_split(series_of(values)) == min(range(1, 7), key=squares) == 4
+    # squares of such values are no floats
+    assert best_split(series_of([1e200, 1e200, 5e200, 5e200], [1e199] * 4)) == 2
     # a line with a standard error of 1 instead of .02 weighs one part in 2,500
     assert best_split(series_of([0.8, 0.2, *values[2:]], [SE, 1.0, *[SE] * 5])) == 4
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from clfeval.api.commands import mars
@@ -131,3 +132,33 @@ def test_the_question_has_to_be_answered_in_python_too() -> None:
         {"join": "row"},
         {"join": "none"},
     ]
+
+
+def write_rows(file: str, first_id: int) -> None:
+    """Write ten rows in the format of the file's name; ids are integers where it has types."""
+    rows = pl.DataFrame(
+        {
+            "case_id": range(first_id, first_id + 10),
+            "y_true": [1, 0] * 5,
+            "score": [(first_id * 7 + 3 * row) % 20 / 20 + 0.01 for row in range(10)],
+        }
+    )
+    {".csv": rows.write_csv, ".parquet": rows.write_parquet, ".ndjson": rows.write_ndjson}[
+        Path(file).suffix
+    ](file)
+
+
+@pytest.mark.parametrize("second", [".csv", ".parquet", ".ndjson"])
+@pytest.mark.parametrize("first", [".csv", ".parquet", ".ndjson"])
+def test_files_of_different_formats_are_one_sample(first: str, second: str) -> None:
+    """Whose ids are texts in one and integers in the other; with the same ids it asks."""
+    write_rows(f"a{first}", 0)
+    write_rows(f"b{second}", 10)
+    write_rows(f"same{second}", 0)
+    (row,) = mars([f"a{first}", f"b{second}"], threshold=0.5).tables["models"]
+    scores = [(7 * start + 3 * row) % 20 / 20 + 0.01 for start in (0, 10) for row in range(10)]
+    flagged = [score >= 0.5 for score in scores]
+    detected = sum(flag for number, flag in enumerate(flagged) if number % 2 == 0)
+    assert (row["tp"], row["fp"]) == (detected, sum(flagged) - detected)
+    with pytest.raises(DataError, match="occur in more than one file"):
+        mars([f"a{first}", f"same{second}"], threshold=0.5)

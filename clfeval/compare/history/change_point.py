@@ -198,10 +198,11 @@ def best_split(series: MeasureSeries) -> int:
     """Return the change point of the mean, by weighted least squares.
 
     The k that makes (mean of k.. - mean of ..k)² a b / (a + b) largest, a and b the sums of the
-    weights of either side.
+    weights of either side. Values are divided by the largest one, whose square may be no float.
     """
+    values = series.limits[0] / (np.abs(series.limits[0]).max() or 1.0)
     left, right = _sums_of_sides(series.weights)
-    left_total, right_total = _sums_of_sides(series.weights * series.limits[0])
+    left_total, right_total = _sums_of_sides(series.weights * values)
     gains = (right_total / right - left_total / left) ** 2 * left * right / (left + right)
     return 1 + int(np.argmax(gains))
 
