@@ -106,8 +106,8 @@ class GroupValues:
         """
         sums = chi_square_quantile(len(self.values) - 1, 1 - probabilities)
         least_sum = float(sums[sums > 0].min(initial=1.0))
-        spread = float(np.ptp(self.values)) ** 2 * len(self.values)
-        largest = np.full(len(sums), self.greatest_tau2 + spread / least_sum)
+        range_of_values = float(np.ptp(self.values)) ** 2 * len(self.values)
+        largest = np.full(len(sums), self.greatest_tau2 + range_of_values / least_sum)
 
         def is_below(tau2: Floats) -> Bools:
             return np.asarray(self.weighted(tau2)[2] > sums)
@@ -125,10 +125,10 @@ class GroupValues:
         tau2 = self.tau2_quantiles((np.arange(_TAU_QUANTILES) + 0.5) / _TAU_QUANTILES)
         weights, means, squares = self.weighted(tau2)
         errors = np.sqrt(self.mean_variance(weights, squares))
-        between, within = _uniform_points(_TAU_QUANTILES * _DRAWS_EACH)
+        normal_points, student_points = _uniform_points(_TAU_QUANTILES * _DRAWS_EACH)
         shape = (_DRAWS_EACH, _TAU_QUANTILES)
-        normal = normal_quantile_array(between).reshape(shape)
-        student = student_quantile_array(len(self.values) - 1.0, within).reshape(shape)
+        normal = normal_quantile_array(normal_points).reshape(shape)
+        student = student_quantile_array(len(self.values) - 1.0, student_points).reshape(shape)
         draws = means + np.sqrt(tau2) * normal - errors * student
         tail = tail_probability(level)
         low, high = np.quantile(draws, [tail, 1 - tail]).tolist()

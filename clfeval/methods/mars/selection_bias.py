@@ -59,8 +59,8 @@ class CandidateSets:
         target_flags = _flags_and_rows(counts.hits, scores.members)
         other_flags = _flags_and_rows(counts.alarms, scores.members) if alarms else None
         targets, others = _bootstrap_totals(counts, target_flags, other_flags, rng)
-        both = targets + others
-        return cls(scores, targets[:, :-1].T, both[:, :-1].T, targets[:, -1], both[:, -1])
+        all_rows = targets + others
+        return cls(scores, targets[:, :-1].T, all_rows[:, :-1].T, targets[:, -1], all_rows[:, -1])
 
     def take(self, index: Bools) -> CandidateSets:
         """Return some of the sets."""
