@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from clfeval.document import Cell, Document, Row, Rows
+from clfeval.document import Answer, Cell, Document, Row, Rows
 from clfeval.pages.schema import DRY_RUN
 from clfeval.records import replace
 
@@ -17,7 +17,7 @@ def fill_result(result: D, fill: Callable[[str], str]) -> D:
 
     A dry run has texts in its tables, too.
     """
-    answer = tuple(replace(sentence, text=fill(sentence.text)) for sentence in result.answer)
+    answer = tuple(_fill_sentence(sentence, fill) for sentence in result.answer)
     warnings = tuple(replace(note, message=fill(note.message)) for note in result.warnings)
     return replace(
         result,
@@ -25,6 +25,13 @@ def fill_result(result: D, fill: Callable[[str], str]) -> D:
         warnings=warnings,
         methods={name: fill_result(other, fill) for name, other in result.methods.items()},
         tables=_fill_tables(result.tables, fill) if result.command == DRY_RUN else result.tables,
+    )
+
+
+def _fill_sentence(sentence: Answer, fill: Callable[[str], str]) -> Answer:
+    left_out = tuple(_fill_sentence(part, fill) for part in sentence.left_out)
+    return replace(
+        sentence, text=fill(sentence.text), brief=fill(sentence.brief), left_out=left_out
     )
 
 

@@ -34,7 +34,7 @@ from clfeval.methods.measurement.label_measures import enough_rows, label_estima
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.placeholders import COMMAND, END, OPTION
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 
 SEED = 0  # of the draws that adjust p-values
 
@@ -206,9 +206,11 @@ def reference_answers(
         text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
         if told_:
             text = f"Compared with {to}, {_list_differences(told_, level)}."
+            brief = f"Compared with {to}, {_list_differences(told_, level, most=1)}."
         if other:
             names = tuple(str(row["model"]) for row in told_)
-            yield Answer("also-compared", text, names, "net_benefit")
+            answer = Answer("also-compared", text, names, "net_benefit")
+            yield replace(answer, brief=brief if told_[1:] else "", harm=_has_harm(told_))
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
@@ -253,7 +255,14 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
             text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
             text += f"{format_number(row['detectable'])}."
     return Answer(
-        "compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low, d.high
+        "compared",
+        text,
+        (str(row["model"]),),
+        str(row["measure"]),
+        d.value,
+        d.low,
+        d.high,
+        harm=found == WORSE,
     )
 
 
@@ -282,7 +291,17 @@ def _several_models(
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     if len(kinds.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {against.rstrip(',')} in {title}."
-    return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
+    models = tuple(kinds.get(BETTER, []))
+    answer = Answer("compared", text, models, str(rows[0]["measure"]))
+    worse = kinds.get(WORSE, [])
+    others = len(rows) - len(worse)
+    if not worse:
+        return answer
+    verb = "is" if len(worse) == 1 else "are"
+    brief = f"Compared with {against} by {title}, {join_names(worse, most=len(worse))} {verb} "
+    verb = "is" if others == 1 else "are"
+    brief += f"significantly worse; {format_count(others, 'other')} {verb} not."
+    return replace(answer, brief=brief if others else "", harm=True)
 
 
 def _operating_point(
@@ -304,18 +323,33 @@ def _operating_point(
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
+    brief = ""
     if len(models) == 1:
         parts = [_detection_difference(row, to, level, at) for row in changed]
         text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
         others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
-        text = f"{at.where}, compared with {to}, {_list_differences(changed, level)}"
+        opening = f"{at.where}, compared with {to}, "
+        text = f"{opening}{_list_differences(changed, level)}"
+        if changed[1:]:
+            brief = f"{opening}{_list_differences(changed, level, most=1)}."
     d = as_estimate(changed[0]["difference"])
-    names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
     yield Answer(
-        "operating-point", f"{text}.", names, str(changed[0]["measure"]), d.value, d.low, d.high
+        "operating-point",
+        f"{text}.",
+        tuple(dict.fromkeys(str(row["model"]) for row in changed)),
+        str(changed[0]["measure"]),
+        d.value,
+        d.low,
+        d.high,
+        brief=brief,
+        harm=_has_harm(changed),
     )
+
+
+def _has_harm(rows: Sequence[Row]) -> bool:
+    return any(row["verdict"] == WORSE for row in rows)
 
 
 def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -> str:
@@ -330,21 +364,29 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
 
 
-def _list_differences(rows: Sequence[Row], level: float) -> str:
+def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:
     """Return the phrase that lists higher or lower values of measures, the harms first.
 
-    The first interval alone is called adjusted, which all are, and has its p.
+    most: so many with values. The first interval alone is called adjusted, which all are, and has
+    its p.
     """
+    named = sorted(rows, key=lambda row: row["verdict"] != WORSE)[:most]
+    claims = [f"{_direction(row)} {CATALOG[str(row['measure'])].title}" for row in named]
+    is_one_claim = len({*claims}) == 1 < len(claims)
     parts = list[str]()
-    for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)[:MOST_NAMED]:
-        direction = "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
+    for row, claim in zip(named, claims, strict=True):
         interval = _format_difference(row, level)
         if parts:
             interval = interval.replace(", adjusted ", ", ").partition(", p ")[0]
-        title = CATALOG[str(row["measure"])].title
         model = quote_if_ambiguous(str(row["model"]))
-        parts.append(f"{model} has {direction} {title} ({interval})")
+        verb = "" if parts else "has "
+        parts.append(
+            f"{model} ({interval})" if is_one_claim else f"{model} {verb}{claim} ({interval})"
+        )
     text = join_words(parts)
+    if is_one_claim:
+        direction, _, title = claims[0].partition(" ")
+        text = f"{title} is {direction} for {text}"
     further = len(rows) - len(parts)
     if further:
         text += (
@@ -352,6 +394,10 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         )
         text += " listed below"
     return text
+
+
+def _direction(row: Row) -> str:
+    return "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
 
 
 def _format_difference(row: Row, level: float) -> str:
@@ -374,7 +420,7 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         text = _count_slice_verdicts(compared, lead, name)
     else:
         text = _list_slice_differences(compared, lead, name)
-    yield Answer("within", text, models, lead)
+    yield Answer("within", text, models, lead, harm=_has_harm(compared))
 
 
 def _count_slice_verdicts(compared: Sequence[Row], lead: str, reference: str) -> str:
