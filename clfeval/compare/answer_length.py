@@ -26,35 +26,39 @@ OPTIONS = (
     "best_threshold",
     "max_effort",
 )
-GATES = ("gates-missed", "baseline", "baseline-rows", "baseline-missing")
-# sentences without a finding, and those whose finding has a table: these fall in this order
+GATES = ("gates-missed", "baseline", "baseline-rows", "baseline-choice")
+# What falls, the least important first: sentences without a finding of their own, and findings that
+# have a table. Between them the others name fewer values, and then leave intervals to the tables.
 UNIMPORTANT = ("resolution", "not-paired", "labels-only", "compared-by-labels")
-FINDINGS: Mapping[str, tuple[str, str]] = {  # code: what the sentence is about, and its table
-    "same-predictions": ("identical predictions", "models"),
+DETAILS: Mapping[str, tuple[str, str]] = {  # code: what the sentence is about, and its table
     "corrected": ("corrected value", "winner"),
-    "events": ("changes of rows and models", "events"),
     "tied-pairs": ("tied pairs", "best_pair"),
     "could-be-left-out": ("models needed together", "pairs"),
     "all-needed": ("models needed together", "pairs"),
     "leads-everywhere": ("leads at other prevalences", "winners"),
     "lead-changes": ("leads at other prevalences", "winners"),
     "margin": ("margins of the lead", "winners"),
-    "within": ("differences in slices", "comparisons"),
-    "heterogeneity": ("differences between slices", "heterogeneity"),
     "helps": ("net benefit", "decision"),
     "helps-nowhere": ("net benefit", "decision"),
-    "baseline-rows": ("changes of the rows", "models"),
+    "heterogeneity": ("differences between slices", "heterogeneity"),
+    "same-predictions": ("identical predictions", "models"),
+}
+FINDINGS: Mapping[str, tuple[str, str]] = {
+    **DETAILS,
+    "events": ("changes of rows and models", "events"),
+    "within": ("differences in slices", "comparisons"),
     "leading-model": ("ROC AUC", "models"),
     "best": ("best model", "models"),
     "also-compared": ("net benefit", "comparisons"),
     "worth": ("net benefit", "models"),
     "probabilities": ("calibration", "calibration_tests"),
-    "since": ("change points", "steps"),
+    "baseline-rows": ("changes of the rows", "models"),
     "at-prevalence": ("net benefit", "at_prevalence"),
     "operating-point": ("rates at the threshold", "comparisons"),
     "compared": ("the leading measure", "comparisons"),
     "same-specificity": ("sensitivity", "same_specificity"),
-    "baseline": ("changes", "comparisons"),
+    "baseline": ("changes since the reference", "comparisons"),
+    "since": ("change points", "steps"),
     "slices": ("slices", "slices"),
 }
 # of an estimate in a sentence: its interval, alone in brackets or after other words
@@ -84,10 +88,10 @@ def count_words(answer: Sequence[Answer]) -> int:
 def shorten_answer(answer: Sequence[Answer], limit: int) -> tuple[Answer, ...]:
     """Shorten an answer to a number of words.
 
-    Sentences without a finding fall first; then long ones name fewer values, the last one first;
-    then findings fall that are no harm, the least important first; then intervals. What remains
-    too long are harms: the least important ones become a part of the last sentence, which names
-    the tables of everything that fell. The first sentence always stays.
+    Sentences without a finding fall first, then details; then long ones name fewer values, the
+    last one first; then other findings fall that are no harm; then intervals. What remains too
+    long are harms: the least important ones become a part of the last sentence, which names the
+    tables of everything that fell. The first sentence always stays.
     """
     draft = _Draft.from_answer(answer)
     for step in _steps(draft):
@@ -120,8 +124,9 @@ class _Draft:
         self.kept = [short if part is sentence else part for part in self.kept]
 
     def drop_intervals(self) -> None:
-        """Leave the intervals to the tables, in every sentence."""
-        self.kept = [replace(part, text=_INTERVALS.sub("", part.text)) for part in self.kept]
+        """Leave the intervals to the tables, in every sentence but the first."""
+        first, *others = self.kept
+        self.kept = [first, *(replace(part, text=_INTERVALS.sub("", part.text)) for part in others)]
 
     def leave_out(self, code: str, *, harm: bool) -> None:
         """Leave out the sentences of a code that are harms, or that are not."""
@@ -141,6 +146,8 @@ def _steps(draft: _Draft) -> Iterator[Callable[[], None]]:
     """Yield the ways to shorten a draft, in the declared order of importance."""
     for code in UNIMPORTANT:
         yield partial(draft.drop, code)
+    for code in DETAILS:
+        yield partial(draft.leave_out, code, harm=False)
     for sentence in reversed(draft.kept):
         if sentence.brief:
             yield partial(draft.abbreviate, sentence)

@@ -245,6 +245,8 @@ ANSWERS: Mapping[str, str] = {
     "at-prevalence": "PPV, NPV and alarms of a model at a prevalence.",
     "baseline": "Which measures of a model changed significantly since the baseline.",
     "baseline-rows": "How the rows changed: their number, prevalence, mean score, classes.",
+    "baseline-choice": "Which line of a history is the baseline, and how to accept another.",
+    "left-out": "Findings that the answer has no room for, and the tables that have them.",
     "best": "Which model has the best value, and which are not significantly different.",
     "best-at": "One model has the best value at a class ratio.",
     "best-curve": "One model's scores separate the classes best over all thresholds.",

@@ -148,7 +148,7 @@ ANSWER = (
 CASES = [
     (90, {"best": 20, "slices": 30, "probabilities": 20, "helps": 10, "resolution": 10}),
     (89, {"best": 20, "slices": 30, "probabilities": 20, "helps": 10}),
-    (79, {"best": 20, "slices": 15, "probabilities": 20, "helps": 10}),
+    (79, {"best": 20, "slices": 30, "probabilities": 20}),
     (64, {"best": 20, "slices": 15, "probabilities": 20}),
     (62, {"best": 20, "slices": 15}),
 ]
@@ -194,8 +194,9 @@ def test_the_first_sentence_always_stays(codes: tuple[str, ...]) -> None:
 def test_intervals_go_before_a_harm_does() -> None:
     text = "svm has lower sensitivity (-0.1, adjusted 95% CI -0.2 to -0.0, p 0.02)."
     value = "It has PPV 0.1 (95% CI 0.0 to 0.2) and slope (slope 0.5, 95% CI 0.4 to 0.6)."
-    answer = (Answer("operating-point", text, harm=True), Answer("slices", value, harm=True))
-    assert [part.text for part in shorten_answer(answer, 20)] == [
+    parts = (Answer("operating-point", text, harm=True), Answer("slices", value, harm=True))
+    assert [part.text for part in shorten_answer((Answer("best", text), *parts), 34)] == [
+        text,
         "svm has lower sensitivity (-0.1, p 0.02).",
         "It has PPV 0.1 and slope (slope 0.5).",
     ]

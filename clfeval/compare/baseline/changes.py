@@ -42,7 +42,7 @@ from clfeval.pages.schema import CHANGES, COMPARISONS
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 
-CODE, ROWS_CODE = "baseline", "baseline-rows"
+CODE, ROWS_CODE, CHOICE_CODE = "baseline", "baseline-rows", "baseline-choice"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)
 SPELT_OUT, SPELT_OUT_TOO = 3, 1  # measures with their values, of the first kind, of others
 MODELS = 2  # with their own sentence
@@ -154,8 +154,10 @@ def rows_answer(
 ) -> Iterator[Answer]:
     """Return sentences on the change of rows, class shares and scores.
 
-    sentences: those that come first. counts, classes: of the baseline, and now. changes: by name.
+    sentences: on the choice of the baseline. counts, classes: of the baseline, and now. changes: by name.
     """
+    if sentences:
+        yield Answer(CHOICE_CODE, " ".join(f"{sentence}." for sentence in sentences))
     facts = []
     sizes = [f"{count:,.10g}" for count in counts if isinstance(count, (int, float))]
     if len(sizes) == 2:
@@ -170,9 +172,8 @@ def rows_answer(
     parts += _class_changes(*classes)
     if parts:
         title, change = next(iter(changes.items()))
-        text = ". ".join([*sentences, "; ".join(parts)])
         d = change.difference
-        yield Answer(ROWS_CODE, f"{text}.", (), title, d.value, d.low, d.high)
+        yield Answer(ROWS_CODE, f"{'; '.join(parts)}.", (), title, d.value, d.low, d.high)
 
 
 def _format_change(title: str, change: Change, level: float) -> str:

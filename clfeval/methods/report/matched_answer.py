@@ -57,7 +57,7 @@ def same_specificity_answer(rows: Sequence[Row], reference: str, level: float) -
         sentences += _named_sentences(gains, min(most, SPELT_OUT), level)
         sentences += undecided
         sentences[0] = f"{_operating_point(rows, name)}, {sentences[0]}"
-        sentences += _equal_flagged_sentence(rows, name) if most > 1 else []
+        sentences += _equal_flagged_sentence(rows, name)
         texts.append(" ".join(f"{sentence}." for sentence in sentences))
     ranked = (*harms, *gains, *equal)
     difference = as_estimate(ranked[0]["difference"])
@@ -81,8 +81,7 @@ def _named_sentences(rows: Sequence[Row], most: int, level: float) -> list[str]:
     if further := rows[most:]:
         verb = "detects" if len(further) == 1 else "detect"
         claim = CLAIMS[str(further[0]["verdict"])]
-        who = _names(further) if most > 1 else format_count(len(further), "other model")
-        sentences.append(f"{who} also {verb} {claim}")
+        sentences.append(f"{_names(further)} also {verb} {claim} positives")
     return sentences
 
 
