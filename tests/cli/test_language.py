@@ -52,7 +52,7 @@ def screen(name: str) -> str:
         said = [*document["answer"], *document["warnings"]]
         return "\n".join(one.get("text") or one["message"] for one in said)
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^more tables: [^(]*", "", text, flags=re.MULTILINE)
+    return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^more tables .*$", "", text, flags=re.MULTILINE)
 
 
 def explained(name: str) -> str:
@@ -132,7 +132,7 @@ def test_a_first_screen_is_short(line: str, places: dict[str, str]) -> None:
         legend = [one for one in block.splitlines() if one.startswith("  ") and "──" not in one]
         assert len([one for one in legend if not one.startswith("   ")]) <= LEGEND, block
     notes = re.findall(
-        r"^note: .*\n(?:(?!\w+:|for other |more tables:).+\n)*", done.out, re.MULTILINE
+        r"^note: .*\n(?:(?!\w+:|for other |more tables ).+\n)*", done.out, re.MULTILINE
     )
     assert [note for note in notes if note.count("\n") > NOTE] == []
 

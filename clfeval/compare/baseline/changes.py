@@ -154,7 +154,7 @@ def rows_answer(
 ) -> Iterator[Answer]:
     """Return sentences on the change of rows, class shares and scores.
 
-    sentences: on the choice of the baseline. counts, classes: of the baseline, and now. changes: by name.
+    sentences: on the choice of the baseline. counts, classes: of it, and now. changes: by name.
     """
     if sentences:
         yield Answer(CHOICE_CODE, " ".join(f"{sentence}." for sentence in sentences))
