@@ -18,6 +18,7 @@ TABLE_WORDS: Mapping[str, str] = {
     "baselines": "dummy models",
     "best": "ranks by measure",
     "best_pair": "corrected gain",
+    "break-even": "where models are equal",
     "calibration": "predicted, observed",
     "calibration_curve": "smoothed",
     "calibration_tests": "p-values",
