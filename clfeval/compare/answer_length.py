@@ -12,7 +12,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
 WORDS, WORDS_WITH_OPTIONS = 90, 120  # of an answer, at most; names and numbers are words
-LEFT_OUT = "left-out"
+CODE = "more-results"
 MAIN_TABLE = "models"  # which each screen has
 # parameters of options that add sentences to an answer, and sentences on gates and baselines
 OPTIONS = (
@@ -76,8 +76,8 @@ def limit_answer(result: Document) -> Document:
 
 
 def _has_options(result: Document) -> bool:
-    given = any(result.parameters.get(name) for name in OPTIONS)
-    return given or any(sentence.code in GATES for sentence in result.answer)
+    has_option = any(result.parameters.get(name) for name in OPTIONS)
+    return has_option or any(sentence.code in GATES for sentence in result.answer)
 
 
 def count_words(answer: Sequence[Answer]) -> int:
@@ -111,12 +111,12 @@ class _Draft:
     @classmethod
     def from_answer(cls, answer: Sequence[Answer]) -> _Draft:
         """Return the draft of an answer, with what an earlier shortening left out."""
-        kept = [sentence for sentence in answer if not sentence.left_out]
-        return cls(kept, [part for sentence in answer for part in sentence.left_out])
+        sentences = [sentence for sentence in answer if not sentence.left_out]
+        return cls(sentences, [part for sentence in answer for part in sentence.left_out])
 
-    def drop(self, code: str) -> None:
-        """Drop sentences that are no finding."""
-        self.kept = [*self.kept[:1], *(part for part in self.kept[1:] if part.code != code)]
+    def drop(self, topic: str) -> None:
+        """Drop sentences of a topic that are no finding."""
+        self.kept = [*self.kept[:1], *(part for part in self.kept[1:] if part.code != topic)]
 
     def abbreviate(self, sentence: Answer) -> None:
         """Name fewer values in a sentence."""
@@ -128,11 +128,11 @@ class _Draft:
         first, *others = self.kept
         self.kept = [first, *(replace(part, text=_INTERVALS.sub("", part.text)) for part in others)]
 
-    def leave_out(self, code: str, *, harm: bool) -> None:
-        """Leave out the sentences of a code that are harms, or that are not."""
+    def leave_out(self, topic: str, *, harm: bool) -> None:
+        """Leave out the sentences of a topic that are harms, or that are not."""
         first, *others = self.kept
-        self.left_out += [part for part in others if part.code == code and part.harm == harm]
-        remaining = [part for part in others if part.code != code or part.harm != harm]
+        self.left_out += [part for part in others if part.code == topic and part.harm == harm]
+        remaining = [part for part in others if part.code != topic or part.harm != harm]
         self.kept = [first, *remaining]
 
     def sentences(self) -> tuple[Answer, ...]:
@@ -171,4 +171,4 @@ def _left_out_answer(sentences: Sequence[Answer]) -> Answer:
         text += f"({OPTION}--show NAME{END})."
     else:
         text += "More results are in the table of models."
-    return Answer(LEFT_OUT, text, harm=bool(harms), left_out=tuple(sentences))
+    return Answer(CODE, text, harm=bool(harms), left_out=tuple(sentences))

@@ -201,16 +201,7 @@ def reference_answers(
         yield _several_models(mine, to, title, margin, chosen=reference == families.BEST)
     yield from point
     if instead is not None:
-        other = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
-        told_ = [row for row in other if row["verdict"] in (BETTER, WORSE)]
-        text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
-        if told_:
-            text = f"Compared with {to}, {_list_differences(told_, level)}."
-            brief = f"Compared with {to}, {_list_differences(told_, level, most=1)}."
-        if other:
-            names = tuple(str(row["model"]) for row in told_)
-            answer = Answer("also-compared", text, names, "net_benefit")
-            yield replace(answer, brief=brief if told_[1:] else "", harm=_has_harm(told_))
+        yield from _net_benefit_answer(rows, to, level)
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
@@ -220,6 +211,22 @@ def reference_answers(
                 text += f"To flag equally many, add {OPTION}--best-threshold "
                 text += f"'detection_prevalence<={usual:.3g}'{END}"
         yield Answer("compared-by-labels", f"{text}.", (), lead)
+
+
+def _net_benefit_answer(rows: Sequence[Row], to: str, level: float) -> Iterator[Answer]:
+    """Yield the sentence on net benefit compared with a reference that has labels only."""
+    compared = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
+    significant = [row for row in compared if row["verdict"] in (BETTER, WORSE)]
+    if not compared:
+        return
+    text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
+    brief = ""
+    if significant:
+        text = f"Compared with {to}, {_list_differences(significant, level)}."
+        brief = f"Compared with {to}, {_list_differences(significant, level, most=1)}."
+    models = tuple(str(row["model"]) for row in significant)
+    answer = Answer("also-compared", text, models, "net_benefit", harm=_has_harm(significant))
+    yield replace(answer, brief=brief if significant[1:] else "")
 
 
 def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
@@ -291,17 +298,25 @@ def _several_models(
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     if len(kinds.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {against.rstrip(',')} in {title}."
-    models = tuple(kinds.get(BETTER, []))
-    answer = Answer("compared", text, models, str(rows[0]["measure"]))
-    worse = kinds.get(WORSE, [])
+    return Answer(
+        "compared",
+        text,
+        tuple(kinds.get(BETTER, [])),
+        str(rows[0]["measure"]),
+        brief=_brief_comparison(rows, f"Compared with {against} by {title}"),
+        harm=WORSE in kinds,
+    )
+
+
+def _brief_comparison(rows: Sequence[Row], opening: str) -> str:
+    """Return the sentence that names only models that are worse; empty if none or all are."""
+    worse = [str(row["model"]) for row in rows if row["verdict"] == WORSE]
     others = len(rows) - len(worse)
-    if not worse:
-        return answer
-    verb = "is" if len(worse) == 1 else "are"
-    brief = f"Compared with {against} by {title}, {join_names(worse, most=len(worse))} {verb} "
+    if not worse or not others:
+        return ""
+    text = f"{opening}, {join_names(worse, most=len(worse))} {'is' if len(worse) == 1 else 'are'}"
     verb = "is" if others == 1 else "are"
-    brief += f"significantly worse; {format_count(others, 'other')} {verb} not."
-    return replace(answer, brief=brief if others else "", harm=True)
+    return f"{text} significantly worse; {format_count(others, 'other')} {verb} not."
 
 
 def _operating_point(
@@ -370,11 +385,11 @@ def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED)
     most: so many with values. The first interval alone is called adjusted, which all are, and has
     its p.
     """
-    named = sorted(rows, key=lambda row: row["verdict"] != WORSE)[:most]
-    claims = [f"{_direction(row)} {CATALOG[str(row['measure'])].title}" for row in named]
+    worst = sorted(rows, key=lambda row: row["verdict"] != WORSE)[:most]
+    claims = [f"{_direction(row)} {CATALOG[str(row['measure'])].title}" for row in worst]
     is_one_claim = len({*claims}) == 1 < len(claims)
     parts = list[str]()
-    for row, claim in zip(named, claims, strict=True):
+    for row, claim in zip(worst, claims, strict=True):
         interval = _format_difference(row, level)
         if parts:
             interval = interval.replace(", adjusted ", ", ").partition(", p ")[0]

@@ -208,10 +208,9 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
             padding=(0, 1, 0, 0),
             show_header=any(strip.heading for strip in strips),
         )
-        widths = list[int]()
-        for strip, columns in zip(strips, _column_widths(part, strips, width), strict=True):
+        widths = _column_widths(part, strips, width)
+        for strip, columns in zip(strips, widths, strict=True):
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
-            widths.append(columns)
             table.add_column(
                 _safe_text(break_words(strip.heading, columns)),
                 justify=justify,
@@ -219,10 +218,12 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
                 overflow="fold",
                 width=columns,
             )
-        rows = zip(*(strip.cells for strip in strips), strict=True)
-        for row, sign in zip_longest(rows, part.signs, fillvalue=""):
-            cells = map(break_words, row, widths)
-            table.add_row(*map(_safe_text, cells), style="bold" if sign == layout.BEST else None)
+        cells = zip(*(strip.cells for strip in strips), strict=True)
+        for row, sign in zip_longest(cells, part.signs, fillvalue=""):
+            table.add_row(
+                *map(_safe_text, map(break_words, row, widths)),
+                style="bold" if sign == layout.BEST else None,
+            )
         console.print(table)
     for line in filter(None, (*part.legend, part.note)):
         for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):

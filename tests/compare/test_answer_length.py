@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clfeval.compare.answer_length import FINDINGS, LEFT_OUT, UNIMPORTANT, shorten_answer
+from clfeval.compare.answer_length import CODE, FINDINGS, UNIMPORTANT, shorten_answer
 from clfeval.document import Answer
 from clfeval.placeholders import fill_for_shell
 from tests.process.runner import run
@@ -117,7 +117,7 @@ def test_answers_with_options_have_at_most_120_words(command: str, tables: Path)
     assert _words(answer) <= 120
     names = {name for _, name in FINDINGS.values()}
     for sentence in answer:
-        if sentence["code"] == LEFT_OUT and "tables" in sentence["text"]:
+        if sentence["code"] == CODE and "tables" in sentence["text"]:
             assert any(name in sentence["text"] for name in names)
 
 
@@ -125,7 +125,7 @@ def test_every_finding_that_falls_names_a_table_of_the_result(tables: Path) -> N
     command = f"report {NEW} --by site --reference rule --prevalence 0.01"
     words = command.replace("TABLES", str(tables)).split()
     document = json.loads(run([*words, "-f", "json"], b"", {}).out)
-    (last,) = (part["text"] for part in document["answer"] if part["code"] == LEFT_OUT)
+    (last,) = (part["text"] for part in document["answer"] if part["code"] == CODE)
     _, _, listed = last.rpartition("tables ")
     names = listed.partition(" (")[0].replace(" and ", ", ").split(", ")
     assert names
@@ -159,7 +159,7 @@ CASES = [
 def test_the_least_important_sentence_falls_first(limit: int, kept: dict[str, int]) -> None:
     short = shorten_answer(ANSWER, limit)
     words = {part.code: len(part.text.split()) for part in short}
-    reference = words.pop(LEFT_OUT, 0)
+    reference = words.pop(CODE, 0)
     assert words == kept
     assert bool(reference) == ("helps" not in kept)
     assert sum(words.values()) + reference <= limit

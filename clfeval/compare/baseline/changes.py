@@ -42,7 +42,7 @@ from clfeval.pages.schema import CHANGES, COMPARISONS
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 
-CODE, ROWS_CODE, CHOICE_CODE = "baseline", "baseline-rows", "baseline-choice"
+CODE, ROWS_CODE = "baseline", "baseline-rows"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)
 SPELT_OUT, SPELT_OUT_TOO = 3, 1  # measures with their values, of the first kind, of others
 MODELS = 2  # with their own sentence
@@ -157,7 +157,7 @@ def rows_answer(
     sentences: on the choice of the baseline. counts, classes: of it, and now. changes: by name.
     """
     if sentences:
-        yield Answer(CHOICE_CODE, " ".join(f"{sentence}." for sentence in sentences))
+        yield Answer("baseline-choice", " ".join(f"{sentence}." for sentence in sentences))
     facts = []
     sizes = [f"{count:,.10g}" for count in counts if isinstance(count, (int, float))]
     if len(sizes) == 2:

@@ -59,13 +59,13 @@ def test_after_a_comparison_and_slices_the_best_model_falls_and_a_harm_stays() -
         "slices",
         "within",
         "probabilities",
-        "left-out",
+        "more-results",
     ]
 
 
 def test_a_higher_net_benefit_and_twins_are_worth_more_than_the_power() -> None:
     result = clfeval.report(six(2000), positive="1")
-    assert codes(result) == ["best", "same-predictions", "probabilities", "worth", "left-out"]
+    assert codes(result) == ["best", "same-predictions", "probabilities", "worth", "more-results"]
     (worth,) = [one for one in result.answer if one.code == "worth"]
     assert worth.models == ("model 1",)
     few = clfeval.report(six(60), positive="1")
