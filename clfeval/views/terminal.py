@@ -67,9 +67,7 @@ NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left o
 PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
-_PIECES = re.compile(
-    r"[^_:,/=-]*[_:,/=-]+|[^_:,/=-]+"
-)  # of a word, up to a sign that may end a line
+_SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])")  # after a letter and a sign, not in a number
 OFFER = f"{OPTION}--show NAME{END}, or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"),
@@ -242,7 +240,7 @@ def break_words(text: str, width: int) -> str:
 
 def _break_word(word: str, width: int) -> str:
     lines = [""]
-    for piece in _PIECES.findall(word) if cell_len(word) > width else [word]:
+    for piece in _SIGN_IN_WORD.split(word) if cell_len(word) > width else [word]:
         if lines[-1] and cell_len(lines[-1] + piece) > width:
             lines.append("")
         lines[-1] += piece

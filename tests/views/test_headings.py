@@ -91,6 +91,7 @@ def test_no_heading_is_cut_inside_a_word(command: str, width: int) -> None:
         ("sensitivity", 5, "sensitivity"),  # no sign: it is folded
         ("a_b_c_d", 4, "a_b_\nc_d"),
         ("short_name", 10, "short_name"),
+        ("0.18,0.8:1", 4, "0.18,0.8:1"),  # numbers are not broken
     ],
 )
 def test_long_words_go_on_after_a_sign(text: str, width: int, broken: str) -> None:
