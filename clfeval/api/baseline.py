@@ -13,6 +13,7 @@ from typing import Any, cast
 import clfeval
 from clfeval.api.commands import add_gate_measures, report
 from clfeval.api.questions import Offer, OnOpen, PublicFunction
+from clfeval.compare.answer_length import limit_answer
 from clfeval.compare.baseline import read as reading
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
@@ -144,7 +145,7 @@ def compute_with_gates(
     truth = label is not None or reading.is_history(gates.baseline)
     result: Document = function.compute(table, given, hear, offer, truth=truth)
     if not gates.any and gates.baseline is None:
-        return result
+        return limit_answer(result)
     if dry:
         from clfeval.compare.gates.limit_tests import check_ranges
 
@@ -161,7 +162,7 @@ def compute_with_gates(
     if isinstance(gates.baseline, (str, PathLike)):
         past = reading.HistoryBaseline(fspath(gates.baseline), run, label)
         gates = replace(gates, baseline=past)
-    return evaluate_gates(result, gates, beside)
+    return limit_answer(evaluate_gates(result, gates, beside))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
 from clfeval.api.signatures import keyword_parameter
 from clfeval.api.texts import fill_result
+from clfeval.compare.answer_length import limit_answer
 from clfeval.compare.gates.kinds import BASELINE, FAIL_UNDER, MAX_DROP
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
@@ -444,7 +445,7 @@ def _hint_on_keywords(function: str, given: Mapping[str, Any], shape: Signature)
 
 def _in_python(result: Document, options: Sequence[Option], dialect: Dialect) -> Result:
     """Return a result with its texts filled for Python."""
-    filled = fill_result(result, lambda text: fill_text(text, options, dialect))
+    filled = fill_result(limit_answer(result), lambda text: fill_text(text, options, dialect))
     methods = {name: _as_result(other) for name, other in filled.methods.items()}
     return _as_result(replace(filled, methods=methods))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, get_args
 from clfeval import COMMANDS
 from clfeval.api.signatures import keyword_parameter
 from clfeval.api.texts import fill_result
+from clfeval.compare.answer_length import limit_answer
 from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document, Gate
@@ -188,7 +189,7 @@ class Result(Document):
 
         _refuse_unknown_keywords(limits)
         with _in_python(self.command):
-            evaluated = evaluate_gates(self, build_group(Gates, limits))
+            evaluated = limit_answer(evaluate_gates(self, build_group(Gates, limits)))
             fill = partial(fill_text, options=_options_of_gates(self.command), dialect=PYTHON)
             return GateReport.from_document(fill_result(evaluated, fill))
 

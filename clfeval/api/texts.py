@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from clfeval.document import Cell, Document, ResultNote, Row, Rows
+from clfeval.document import Answer, Cell, Document, ResultNote, Row, Rows
 from clfeval.pages.schema import DRY_RUN
 from clfeval.records import replace
 
@@ -19,7 +19,7 @@ def fill_result(
 
     A dry run has texts in its tables, too. further_notes: put after those of the result.
     """
-    answer = tuple(replace(sentence, text=fill(sentence.text)) for sentence in result.answer)
+    answer = tuple(_fill_sentence(sentence, fill) for sentence in result.answer)
     notes = (*result.warnings, *further_notes)
     warnings = tuple(replace(note, message=fill(note.message)) for note in notes)
     return replace(
@@ -28,6 +28,13 @@ def fill_result(
         warnings=warnings,
         methods={name: fill_result(other, fill) for name, other in result.methods.items()},
         tables=_fill_tables(result.tables, fill) if result.command == DRY_RUN else result.tables,
+    )
+
+
+def _fill_sentence(sentence: Answer, fill: Callable[[str], str]) -> Answer:
+    left_out = tuple(_fill_sentence(part, fill) for part in sentence.left_out)
+    return replace(
+        sentence, text=fill(sentence.text), brief=fill(sentence.brief), left_out=left_out
     )
 
 

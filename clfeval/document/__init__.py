@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from math import ceil, inf
+from dataclasses import asdict, dataclass, field, fields
+from math import inf
 from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
@@ -25,8 +25,6 @@ UNSIGNED = ("data", "stats", "clfeval", "measures")
 # second sentences that belong to the first: comparisons, and sentences that limit its claim
 SETTLED = ("not-significantly-different", "significantly-worse", "untested")
 WITH_FIRST = ("compared", "operating-point", *SETTLED)
-SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
-LEAST_IMPORTANT_CODES = ("resolution", "same-predictions")  # left out first
 T = TypeVar("T")
 
 
@@ -56,7 +54,11 @@ POPULATIONS = ("target", "sample", "1:1")  # the first of these that is present 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sentence about the numbers, without markup, with the value and interval it is about."""
+    """A sentence about the numbers, without markup, with the value and interval it is about.
+
+    Files do not hold what shortens an answer: brief: the text with fewer values; harm: whether it
+    is on something worse; left_out: sentences that had no room.
+    """
 
     code: str
     text: str
@@ -65,6 +67,13 @@ class Answer:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    brief: str = field(default="", compare=False)
+    harm: bool = field(default=False, compare=False)
+    left_out: tuple[Answer, ...] = field(default=(), compare=False)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the fields that files hold."""
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +146,7 @@ class Document:
             "command": self.command,
             "version": self.version,
             "signature": self.signature,
-            "answer": [asdict(sentence) for sentence in self.answer],
+            "answer": [sentence.stored() for sentence in self.answer],
             "inputs": [asdict(item) for item in self.inputs],
             **({} if self.truth is None else {"truth": self.truth}),
             "parameters": dict(self.parameters),
@@ -267,15 +276,6 @@ def comparable_rows(rows: Sequence[R]) -> Sequence[R]:
         if len(odds) > 1 or None in odds:  # models with rows of a single class have no odds
             return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
     return here
-
-
-def shorten_answer(said: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Shorten an answer to its limits, dropping the least important sentences first."""
-    left = list(said)
-    for code in LEAST_IMPORTANT_CODES:
-        if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
-            left = [one for one in left if one.code != code]
-    return tuple(left[:SENTENCES])
 
 
 def short_answer(said: Sequence[Answer]) -> str:

@@ -34,7 +34,7 @@ from clfeval.methods.measurement.label_measures import enough_rows, label_estima
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.placeholders import COMMAND, END, OPTION
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 
 SEED = 0  # of the draws that adjust p-values
 
@@ -201,14 +201,7 @@ def reference_answers(
         yield _several_models(mine, to, title, margin, chosen=reference == families.BEST)
     yield from point
     if instead is not None:
-        other = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
-        told_ = [row for row in other if row["verdict"] in (BETTER, WORSE)]
-        text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
-        if told_:
-            text = f"Compared with {to}, {_list_differences(told_, level)}."
-        if other:
-            names = tuple(str(row["model"]) for row in told_)
-            yield Answer("also-compared", text, names, "net_benefit")
+        yield from _net_benefit_answer(rows, to, level)
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
@@ -218,6 +211,22 @@ def reference_answers(
                 text += f"To flag equally many, add {OPTION}--best-threshold "
                 text += f"'detection_prevalence<={usual:.3g}'{END}"
         yield Answer("compared-by-labels", f"{text}.", (), lead)
+
+
+def _net_benefit_answer(rows: Sequence[Row], to: str, level: float) -> Iterator[Answer]:
+    """Yield the sentence on net benefit compared with a reference that has labels only."""
+    compared = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
+    significant = [row for row in compared if row["verdict"] in (BETTER, WORSE)]
+    if not compared:
+        return
+    text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
+    brief = ""
+    if significant:
+        text = f"Compared with {to}, {_list_differences(significant, level)}."
+        brief = f"Compared with {to}, {_list_differences(significant, level, most=1)}."
+    models = tuple(str(row["model"]) for row in significant)
+    answer = Answer("also-compared", text, models, "net_benefit", harm=_has_harm(significant))
+    yield replace(answer, brief=brief if significant[1:] else "")
 
 
 def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
@@ -253,7 +262,14 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
             text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
             text += f"{format_number(row['detectable'])}."
     return Answer(
-        "compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low, d.high
+        "compared",
+        text,
+        (str(row["model"]),),
+        str(row["measure"]),
+        d.value,
+        d.low,
+        d.high,
+        harm=found == WORSE,
     )
 
 
@@ -282,7 +298,25 @@ def _several_models(
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     if len(kinds.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {against.rstrip(',')} in {title}."
-    return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
+    return Answer(
+        "compared",
+        text,
+        tuple(kinds.get(BETTER, [])),
+        str(rows[0]["measure"]),
+        brief=_brief_comparison(rows, f"Compared with {against} by {title}"),
+        harm=WORSE in kinds,
+    )
+
+
+def _brief_comparison(rows: Sequence[Row], opening: str) -> str:
+    """Return the sentence that names only models that are worse; empty if none or all are."""
+    worse = [str(row["model"]) for row in rows if row["verdict"] == WORSE]
+    others = len(rows) - len(worse)
+    if not worse or not others:
+        return ""
+    text = f"{opening}, {join_names(worse, most=len(worse))} {'is' if len(worse) == 1 else 'are'}"
+    verb = "is" if others == 1 else "are"
+    return f"{text} significantly worse; {format_count(others, 'other')} {verb} not."
 
 
 def _operating_point(
@@ -304,18 +338,33 @@ def _operating_point(
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
+    brief = ""
     if len(models) == 1:
         parts = [_detection_difference(row, to, level, at) for row in changed]
         text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
         others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
-        text = f"{at.where}, compared with {to}, {_list_differences(changed, level)}"
+        opening = f"{at.where}, compared with {to}, "
+        text = f"{opening}{_list_differences(changed, level)}"
+        if changed[1:]:
+            brief = f"{opening}{_list_differences(changed, level, most=1)}."
     d = as_estimate(changed[0]["difference"])
-    names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
     yield Answer(
-        "operating-point", f"{text}.", names, str(changed[0]["measure"]), d.value, d.low, d.high
+        "operating-point",
+        f"{text}.",
+        tuple(dict.fromkeys(str(row["model"]) for row in changed)),
+        str(changed[0]["measure"]),
+        d.value,
+        d.low,
+        d.high,
+        brief=brief,
+        harm=_has_harm(changed),
     )
+
+
+def _has_harm(rows: Sequence[Row]) -> bool:
+    return any(row["verdict"] == WORSE for row in rows)
 
 
 def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -> str:
@@ -330,21 +379,29 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
 
 
-def _list_differences(rows: Sequence[Row], level: float) -> str:
+def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:
     """Return the phrase that lists higher or lower values of measures, the harms first.
 
-    The first interval alone is called adjusted, which all are, and has its p.
+    most: so many with values. The first interval alone is called adjusted, which all are, and has
+    its p.
     """
+    worst = sorted(rows, key=lambda row: row["verdict"] != WORSE)[:most]
+    claims = [f"{_direction(row)} {CATALOG[str(row['measure'])].title}" for row in worst]
+    is_one_claim = len({*claims}) == 1 < len(claims)
     parts = list[str]()
-    for row in sorted(rows, key=lambda row: row["verdict"] != WORSE)[:MOST_NAMED]:
-        direction = "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
+    for row, claim in zip(worst, claims, strict=True):
         interval = _format_difference(row, level)
         if parts:
             interval = interval.replace(", adjusted ", ", ").partition(", p ")[0]
-        title = CATALOG[str(row["measure"])].title
         model = quote_if_ambiguous(str(row["model"]))
-        parts.append(f"{model} has {direction} {title} ({interval})")
+        verb = "" if parts else "has "
+        parts.append(
+            f"{model} ({interval})" if is_one_claim else f"{model} {verb}{claim} ({interval})"
+        )
     text = join_words(parts)
+    if is_one_claim:
+        direction, _, title = claims[0].partition(" ")
+        text = f"{title} is {direction} for {text}"
     further = len(rows) - len(parts)
     if further:
         text += (
@@ -352,6 +409,10 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         )
         text += " listed below"
     return text
+
+
+def _direction(row: Row) -> str:
+    return "higher" if (as_estimate(row["difference"]).value or 0.0) > 0 else "lower"
 
 
 def _format_difference(row: Row, level: float) -> str:
@@ -374,7 +435,7 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         text = _count_slice_verdicts(compared, lead, name)
     else:
         text = _list_slice_differences(compared, lead, name)
-    yield Answer("within", text, models, lead)
+    yield Answer("within", text, models, lead, harm=_has_harm(compared))
 
 
 def _count_slice_verdicts(compared: Sequence[Row], lead: str, reference: str) -> str:

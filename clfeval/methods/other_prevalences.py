@@ -346,11 +346,16 @@ def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answe
     cost = (
         "" if per_case.value is None else f", {format_close(per_case.value, 1)} per case detected"
     )
+    brief = f"{text} has {shares[0]} and raises {n_alarms}{cost}."
     text += f" has {' and '.join(shares)}. It raises {n_alarms}{cost}."
     if benefit.value is not None:
         interval = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
         text += f" Its net benefit is {interval}; that of treat-none is 0."
-    return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
+    harm = benefit.high is not None and benefit.high < 0
+    if harm:
+        brief += f" Its net benefit is {format_close(benefit.value or 0.0, 3)}, below treat-none."
+    limits = (ppv.value, ppv.low, ppv.high)
+    return Answer("at-prevalence", text, (name,), "ppv", *limits, brief=brief, harm=harm)
 
 
 def _answer_opening(row: Row, *, further: bool) -> str:

@@ -243,7 +243,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "exclusive": "the rows that one model alone detects or misses",
         "measures": _REQUESTED_MEASURES,
         "bars": "plot: unique true positives of each model",
-        "matrix": "plot: ShineThrough of every pair",
+        "matrix": "plot: unique detections (ShineThrough) of every pair",
         "forest": _FOREST,
         "curves": "plot: detections over the thresholds of --sweep",
     },

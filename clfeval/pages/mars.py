@@ -18,7 +18,10 @@ SWEPT = 5  # thresholds of a sweep shown to a person
 MATRIX_MODELS = 12
 HITS = {"positive": ("tp", "fp"), "negative": ("tn", "fn")}  # rows detected, false alarms
 CUTS = {"threshold": "thresholds", "top": "numbers of top rows"}
-MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
+MEASURES = (
+    ("shine_through", "unique detections (ShineThrough)"),
+    ("occlusion", "unique misses (Occlusion)"),
+)
 
 ROWS = (
     *cols("weight", "rows positives negatives"),
@@ -412,7 +415,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     if 3 <= len(models) <= MATRIX_MODELS:
         lines = zip(models, pair_cells(result, "shine_through"), strict=True)
         matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
-        title = "ShineThrough of pairs (taller is more)"
+        title = "Unique detections of pairs (ShineThrough; taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
     rows, cut = result.unsliced_rows("sweep"), str(result.parameters.get("sweep"))
     order = _sort_by_detected(models, result.parameters["target"]) if rows else ()
@@ -425,7 +428,9 @@ def page_charts(result: Document) -> Iterator[Chart]:
         steps = partial(_step_points, forward=cut == "top")
         curves = tuple(Series(name, (steps(points[name]),)) for name in names)
         if curves:
-            title = f"{title} at {len({row[cut] for row in rows})} {CUTS[cut]}"
+            title = (
+                f"{title[0].upper()}{title[1:]} at {len({row[cut] for row in rows})} {CUTS[cut]}"
+            )
             axis = Axis("number of top rows" if cut == "top" else cut)
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 

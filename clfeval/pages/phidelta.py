@@ -394,7 +394,7 @@ def _reading_table(result: Document, key_columns: str) -> TableView:
         reading = row["reading"] or (f"{words} ({reason})" if words else reason)
         rows.append({**row, "reading": reading})
     pooled = ", rows of all runs pooled" if "runs" in result.tables else ""
-    title = f"Positions in the φ-δ diamond{pooled}"
+    title = f"Youden's J and bias (φ-δ) in words{pooled}"
     columns = f"{key_columns} phi delta reading"
     return TableView("models", title, columns, rows, more=CSV, total=len(models), name="readings")
 

@@ -20,6 +20,10 @@ from clfeval.placeholders import OPTION
 FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
 ENLARGED = 2.5  # times, at least
+DARK_CELLS = {  # of the matrices of pairs
+    "shine_through": "dark: many positives that no other model detects",
+    "occlusion": "dark: many positives that only these models miss",
+}
 CLASS_RATIOS = 2  # diamonds, at most
 RANKS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
 
@@ -43,10 +47,17 @@ def _mars(result: Document) -> Iterator[Chart]:
                 pairs = result.unsliced_rows("pairs")
                 pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
                 most = cell_value(pair[measure]) or 0.0
-                finding = f"Highest {title} of pairs: {format_cell(pair['models'])}, {most:.3f}."
-                finding = finding if most else f"No pair has any {title}."
-                title = f"{title} of pairs (single models on the diagonal)"
-                made = replace(chart, title=title, series=series, names=names, finding=finding)
+                name = title.partition(" (")[0]
+                finding = f"Highest share of {name}: {format_cell(pair['models'])}, {most:.3f}."
+                finding = finding if most else f"No pair has any {name}."
+                made = replace(
+                    chart,
+                    title=f"{title[0].upper()}{title[1:]} of pairs; single models on the diagonal",
+                    x=Axis(DARK_CELLS[measure]),
+                    series=series,
+                    names=names,
+                    finding=finding,
+                )
                 yield replace(made, rank="main")
         elif chart.name == "bars":
             bars = sorted(chart.series, key=lambda one: -(one.values[0] or 0.0))
@@ -105,7 +116,7 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
     finding = f"Largest |{y}|: {far[3]}, {y} {far[1]:.3f}, {x} {far[2]:.3f}." if far else "No dots."
     return Chart(
         "points",
-        f"φ-δ diagram, {title}",
+        f"Youden's J and bias (φ-δ), {title}",
         across,
         up,
         (edges, *axes, *dots),

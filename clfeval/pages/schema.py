@@ -77,7 +77,8 @@ def cols(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
 
 COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
 MOST_CHANGES = 100  # rows of a model in the last
-GATE_CODES = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
+# sentences on gates and a baseline
+GATE_CODES = ("gates-missed", "baseline", "baseline-rows", "baseline-choice")
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
 # tables of every command's result that is compared with a baseline
 COMMON = (

@@ -216,7 +216,8 @@ def layout_table(
         more = (
             f"{OPTION}--format csv --show {shown.table}{END}" if shown.more is None else shown.more
         )
-        notes = [f"{format_count(left, 'row')} not shown", f"for all, {ADD} {more}" if more else ""]
+        request = f": {ADD} {more}" if more else " not shown"
+        notes = [f"{format_count(left, 'more row')}{request}"]
     note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = parts.independence_note(result) if sure and shown.rank == "main" else ""

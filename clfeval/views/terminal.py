@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -20,6 +21,7 @@ from clfeval.document import Document
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
 from clfeval.pages.command_pages import page_of
+from clfeval.pages.table_words import describe_tables
 from clfeval.placeholders import COMMAND, END, OPTION, fill_for_shell
 from clfeval.views import table_layout as layout
 from clfeval.views.canvas import shorten_names_apart
@@ -65,7 +67,8 @@ NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left o
 PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
-OFFER = f"add {OPTION}--show NAME{END} or all"
+_SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])")  # after a letter and a sign, not in a number
+OFFER = f"{OPTION}--show NAME{END}, or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"),
     "missed": ("gate MISSED", "bold red"),
@@ -104,8 +107,7 @@ def as_text(
     _print_lines(console, [f"note: {text}" for text in notes], style="dim")
     _print_gates(console, result)
     beyond = layout.fill_for_caller(result, page_of(result.command).beyond(result))
-    hidden_tables = ", ".join(layout.more_table_names(result, page, names))
-    more_tables = hidden_tables and f"more tables: {hidden_tables} ({offer})"
+    more_tables = describe_tables(layout.more_table_names(result, page, names), offer)
     offers = [beyond, fill_for_shell(more_tables)]
     _print_lines(console, list(filter(None, offers)), style="dim")
     for command, document, tables in layout.other_results(result, names):
@@ -206,22 +208,45 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
             padding=(0, 1, 0, 0),
             show_header=any(strip.heading for strip in strips),
         )
-        for strip, columns in zip(strips, _column_widths(part, strips, width), strict=True):
+        widths = _column_widths(part, strips, width)
+        for strip, columns in zip(strips, widths, strict=True):
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
             table.add_column(
-                _safe_text(strip.heading),
+                _safe_text(break_words(strip.heading, columns)),
                 justify=justify,
                 no_wrap=strip.numeric or part.main,
                 overflow="fold",
                 width=columns,
             )
-        rows = zip(*(strip.cells for strip in strips), strict=True)
-        for row, sign in zip_longest(rows, part.signs, fillvalue=""):
-            table.add_row(*map(_safe_text, row), style="bold" if sign == layout.BEST else None)
+        cells = zip(*(strip.cells for strip in strips), strict=True)
+        for row, sign in zip_longest(cells, part.signs, fillvalue=""):
+            table.add_row(
+                *map(_safe_text, map(break_words, row, widths)),
+                style="bold" if sign == layout.BEST else None,
+            )
         console.print(table)
     for line in filter(None, (*part.legend, part.note)):
         for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
             prose.print(_safe_text(INDENT, style="dim").append_text(piece))
+
+
+def break_words(text: str, width: int) -> str:
+    """Return a text whose words that are wider than a column go on in a new line after a sign.
+
+    The signs are `_`, `-`, `:`, `,`, `/` and `=`; what has none is left to be folded.
+    """
+    if cell_len(text) <= width:
+        return text
+    return " ".join(_break_word(word, width) for word in text.split(" "))
+
+
+def _break_word(word: str, width: int) -> str:
+    lines = [""]
+    for piece in _SIGN_IN_WORD.split(word) if cell_len(word) > width else [word]:
+        if lines[-1] and cell_len(lines[-1] + piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def _safe_text(text: str, style: str = "") -> Text:

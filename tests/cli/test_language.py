@@ -34,7 +34,7 @@ SCREENS = {
     f"tune-jpt {SCORES}": 90,
     "mlcps fixtures/metrics/test.csv": 70,
     "report {sites} --positive malignant --by site": 100,
-    f"report {SCORES} --baseline {{earlier}}": 100,
+    f"report {SCORES} --baseline {{earlier}}": 110,
     f"report {SCORES} --reference logreg": 100,
     f"report {SCORES} --best-threshold sens>=.9": 120,
     f"report {SCORES} --prevalence .01 --best-threshold ppv>=.3": 120,
@@ -52,7 +52,12 @@ def screen(name: str) -> str:
         said = [*document["answer"], *document["warnings"]]
         return "\n".join(one.get("text") or one["message"] for one in said)
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^more tables: [^(]*", "", text, flags=re.MULTILINE)
+    return re.sub(
+        r"\x1b\[[0-9;]*m|^== .*$|^more tables .*(?:\n(?!==|--).*){0,2}",
+        "",
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 def explained(name: str) -> str:
@@ -132,7 +137,7 @@ def test_a_first_screen_is_short(line: str, places: dict[str, str]) -> None:
         legend = [one for one in block.splitlines() if one.startswith("  ") and "──" not in one]
         assert len([one for one in legend if not one.startswith("   ")]) <= LEGEND, block
     notes = re.findall(
-        r"^note: .*\n(?:(?!\w+:|for other |more tables:).+\n)*", done.out, re.MULTILINE
+        r"^note: .*\n(?:(?!\w+:|for other |more tables ).+\n)*", done.out, re.MULTILINE
     )
     assert [note for note in notes if note.count("\n") > NOTE] == []
 

@@ -179,7 +179,7 @@ def test_in_a_pipe_only_names_make_a_line_longer_and_the_last_says_what_else_the
     longest = max(screen(command, 0, large), key=cell_len)
     assert cell_len(longest) <= PIPED + slack, longest
     text = " ".join(screen(command, 100, large)[-3:])
-    assert "(add --show NAME or all)" in text
+    assert "(--show NAME, or all)" in text
 
 
 @pytest.mark.parametrize(

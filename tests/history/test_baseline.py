@@ -56,8 +56,8 @@ def test_without_an_accepted_label_the_first_line_is_the_baseline() -> None:
     assert done.code == 1
     answer = {one["code"]: one["text"] for one in json.loads(done.out)["answer"]}
     assert "w1 of h.jsonl" in answer["baseline"]
-    assert "clfeval history h.jsonl --accept --label LABEL" in answer["baseline-rows"]
-    check_text(answer["baseline-rows"])
+    assert "clfeval history h.jsonl --accept --label LABEL" in answer["baseline-choice"]
+    check_text(answer["baseline-choice"])
 
 
 def test_a_first_line_that_missed_its_gate_gives_way_to_the_next() -> None:

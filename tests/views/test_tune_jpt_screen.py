@@ -13,7 +13,7 @@ from clfeval.api.result import Result
 from clfeval.document import ResultNote
 from clfeval.pages.tune_jpt import PAGE
 from clfeval.views.plots import draw_plots
-from clfeval.views.table_layout import layout_table, sort_tables
+from clfeval.views.table_layout import layout_table, more_table_names, sort_tables
 from clfeval.views.terminal import as_text
 from tests.cli.golden import ROOT
 from tests.texts import check_text
@@ -124,7 +124,7 @@ def test_what_an_option_asks_for_stands_under_the_answer(
 def test_everything_there_is_can_be_asked_for_by_name() -> None:
     result = tuned(population=5000.0)
     default = as_text(result, width=100)
-    also = default.splitlines()[-1] + default.splitlines()[-2]
+    also = more_table_names(result, sort_tables(result), ())
     for name in (*PAGE.parts, *result.tables):
         if name in ("slices", "cost", "models", "at_prevalence", "sweep"):
             continue

@@ -102,34 +102,47 @@ def _further_models(changed: Sequence[str], unchanged: Sequence[str]) -> Iterato
 
 def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
     """Return the sentence on the measures by which a model changed, the largest changes first."""
-    said, most, first = list[str](), SPELT_OUT, list[Row]()
-    for kind in SIGNIFICANT:
-        some, parts = [row for row in rows if row["verdict"] == kind], list[str]()
+    first = next(rows for rows in _rows_by_verdict(rows).values())
+    d = as_estimate(first[0]["difference"])
+    return Answer(
+        CODE,
+        _model_text(rows, start, lead, SPELT_OUT),
+        (str(rows[0]["model"]),),
+        str(first[0]["measure"]),
+        d.value,
+        d.low,
+        d.high,
+        brief=_model_text(rows, start, lead, SPELT_OUT_TOO),
+        harm=first[0]["verdict"] == WORSE,
+    )
+
+
+def _rows_by_verdict(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the significant changes by their verdict, those for the worse first."""
+    by_verdict = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
+    return {kind: changes for kind, changes in by_verdict.items() if changes}
+
+
+def _model_text(rows: Sequence[Row], start: str, lead: str | None, most: int) -> str:
+    """Return the text on changes of a model; most: so many of the first verdict with values."""
+    said = list[str]()
+    for kind, some in _rows_by_verdict(rows).items():
+        parts = list[str]()
         for row in some[:most]:
             old, new = (format_number(as_estimate(row[one]).value or 0.0) for one in ("old", "new"))
             p = format_p_value(float(str(row["p_adjusted"])))
             parts.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
         if len(some) > most:
             parts.append(format_count(len(some) - most, "more measure"))
-        if some:
-            said.append(f"{kind} in {join_words(parts)}")
-            most, first = SPELT_OUT_TOO, first or some
+        said.append(f"{kind} in {join_words(parts)}")
+        most = SPELT_OUT_TOO
     said[0] = f"{start} is significantly {said[0]}"
     said += [
         f"{sentence_title(str(row['measure']))} did not change significantly"
         for row in rows
         if row["measure"] == lead and row["verdict"] not in SIGNIFICANT
     ]
-    d = as_estimate(first[0]["difference"])
-    return Answer(
-        CODE,
-        f"{'; '.join(said)}.",
-        (str(rows[0]["model"]),),
-        str(first[0]["measure"]),
-        d.value,
-        d.low,
-        d.high,
-    )
+    return f"{'; '.join(said)}."
 
 
 def rows_answer(
@@ -141,8 +154,10 @@ def rows_answer(
 ) -> Iterator[Answer]:
     """Return sentences on the change of rows, class shares and scores.
 
-    sentences: those that come first. counts, classes: of the baseline, and now. changes: by name.
+    sentences: on the choice of the baseline. counts, classes: of it, and now. changes: by name.
     """
+    if sentences:
+        yield Answer("baseline-choice", " ".join(f"{sentence}." for sentence in sentences))
     facts = []
     sizes = [f"{count:,.10g}" for count in counts if isinstance(count, (int, float))]
     if len(sizes) == 2:
@@ -157,9 +172,8 @@ def rows_answer(
     parts += _class_changes(*classes)
     if parts:
         title, change = next(iter(changes.items()))
-        text = ". ".join([*sentences, "; ".join(parts)])
         d = change.difference
-        yield Answer(ROWS_CODE, f"{text}.", (), title, d.value, d.low, d.high)
+        yield Answer(ROWS_CODE, f"{'; '.join(parts)}.", (), title, d.value, d.low, d.high)
 
 
 def _format_change(title: str, change: Change, level: float) -> str:

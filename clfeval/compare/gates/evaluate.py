@@ -21,17 +21,7 @@ from clfeval.compare.gates.kinds import (
 )
 from clfeval.compare.gates.limit_tests import GateDraft
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import (
-    Answer,
-    Cell,
-    Document,
-    Estimate,
-    Gate,
-    ResultNote,
-    Row,
-    as_estimate,
-    shorten_answer,
-)
+from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
@@ -118,8 +108,8 @@ def evaluate_limits(
     warnings = (*result.warnings, *_direction_warnings(result.command, drafts))
     result = replace(result, gates=tuple(outcomes), warnings=warnings)
     result = result if baseline is None else baseline.with_changes(result)
-    answer = [*_answer_on_missed_gates(outcomes), *result.answer]
-    return replace(result, answer=shorten_answer(answer))
+    answer = (*_answer_on_missed_gates(outcomes), *result.answer)
+    return replace(result, answer=answer)
 
 
 def _drafts_with_shares(drafts: Sequence[GateDraft]) -> Iterator[GateDraft]:
@@ -161,7 +151,7 @@ def _answer_on_missed_gates(gates: Iterable[Gate]) -> Iterator[Answer]:
         remainder = f" (and {format_count(number, 'more gate')})" if number else ""
         text = f"Gate missed: {gate_sentence(gate, fill=str)}{remainder}."
         models = () if gate.model is None else (gate.model,)
-        yield Answer("gates-missed", text, models, gate.measure, gate.value)
+        yield Answer("gates-missed", text, models, gate.measure, gate.value, harm=True)
 
 
 def refuse_unknown_outcomes(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from clfeval import __version__
+from clfeval.compare.answer_length import WORDS, shorten_answer
 from clfeval.compare.baseline.changes import LEVEL, ChangeKey, change_rows
 from clfeval.compare.baseline.read import same_rows, same_values
 from clfeval.compare.change import Change, changes_of_independent
@@ -158,7 +159,7 @@ def trend_result(past: HistoryLines, command: str) -> Document:
             "events": trend.events,
             "history": list(_history_rows(ordered, series, accepted, marks)),
         },
-        answer=trend_answer(trend),
+        answer=shorten_answer(trend_answer(trend), WORDS),
     )
 
 

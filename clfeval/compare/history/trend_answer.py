@@ -120,7 +120,9 @@ def _point_answers(trend: Trend, verdicts: Collection[str]) -> Iterator[Answer]:
     for verdict, model in [*places][MODELS:]:
         remaining.setdefault(OUTCOMES[verdict], []).append(model)
     for outcome, models in remaining.items():
-        yield Answer("since", f"{join_names(models)} also {outcome} in the history.", (*models,))
+        harm = outcome == OUTCOMES[WORSE]
+        text = f"{join_names(models)} also {outcome} in the history."
+        yield Answer("since", text, (*models,), harm=harm)
 
 
 def _point_answer(trend: Trend, places: Sequence[int]) -> Answer:
@@ -143,6 +145,7 @@ def _point_answer(trend: Trend, places: Sequence[int]) -> Answer:
         difference.value,
         difference.low,
         difference.high,
+        harm=point.verdict == WORSE,
     )
 
 

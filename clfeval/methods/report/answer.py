@@ -7,7 +7,7 @@ from math import isfinite
 
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
+from clfeval.document import Answer, ResultNote, Row, as_estimate, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     candidates_first,
@@ -159,7 +159,7 @@ def report_answer(
     equal_models: EqualModels,
     best_by_net_benefit: BestSet | None = None,
 ) -> tuple[Answer, ...]:
-    """Return at most five sentences: best model, corrected value, calibration, net benefit."""
+    """Return the sentences on the best model, corrected value, calibration, net benefit."""
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
     if not ranked:
         return (_no_leader_answer(ranking),)
@@ -181,9 +181,7 @@ def report_answer(
     )
     if len(answers) <= FEW:
         answers += _resolution_answer(best_set, lead, ranking.level)
-    elif len(answers) > FEW + 1:  # the least important sentence is omitted
-        answers = [answer for answer in answers if answer.code != "same-predictions"]
-    return shorten_answer(answers)
+    return tuple(answers)
 
 
 def _no_leader_answer(ranking: ModelRanking) -> Answer:
@@ -298,7 +296,7 @@ def _decision_curve_answer(
     what = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
     if not ranges:
         text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
-        return [Answer("helps-nowhere", text, (best,), "net_benefit")]
+        return [Answer("helps-nowhere", text, (best,), "net_benefit", harm=True)]
     said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
     more = len(ranges) - MOST_RANGES
     shown = [*said[:MOST_RANGES], *[format_count(more, "more range")] * (more > 0)]

@@ -148,6 +148,7 @@ MISCALIBRATED = "{} is miscalibrated: {}"
 WELL = "{} is well calibrated"
 TIED = ", tied with it,"
 UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
+FAULTY = ("miscalibrated", "in reverse", UNSURE)  # words of a sentence on a fault
 
 
 def calibration_answer(
@@ -180,6 +181,7 @@ def calibration_answer(
             one.value,
             one.low,
             one.high,
+            harm=any(word in text for word in FAULTY),
         )
     ]
 

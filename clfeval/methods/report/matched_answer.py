@@ -20,6 +20,7 @@ from clfeval.methods.report.matched_operating_point import FEW_NEGATIVES, MEASUR
 
 CODE, REPLACED = "same-specificity", "compared-by-labels"
 SPELT_OUT = 2  # models with their values, where they are no worse
+HARMS = 3  # models with their values, where they are worse
 CLAIMS = {WORSE: "significantly fewer", BETTER: "significantly more"}
 
 
@@ -37,7 +38,7 @@ def put_same_specificity_first(
 
 
 def same_specificity_answer(rows: Sequence[Row], reference: str, level: float) -> Answer:
-    """Return the sentence on models at the specificity of a reference: harms first, all of them."""
+    """Return the sentence on models at the specificity of a reference: the worst harms first."""
     name = describe_reference(str(rows[0]["reference"]), reference)
     if all(row["method"] == FEW_NEGATIVES for row in rows):
         text = f"Models are not compared at the specificity of {name}: it has fewer than 5 false "
@@ -48,25 +49,40 @@ def same_specificity_answer(rows: Sequence[Row], reference: str, level: float) -
     harms = [row for row in tested if row["verdict"] == WORSE]
     gains = [row for row in tested if row["verdict"] == BETTER]
     equal = [row for row in tested if row["verdict"] == UNDECIDED]
-    sentences = [_significant_sentence(row, level) for row in (*harms, *gains[:SPELT_OUT])]
-    if further := gains[SPELT_OUT:]:
-        verb = "detects" if len(further) == 1 else "detect"
-        sentences.append(f"{_names(further)} also {verb} significantly more positives")
-    sentences += _undecided_sentences(equal, level)
-    sentences[0] = f"{_operating_point(rows, name)}, {sentences[0]}"
-    sentences += _equal_flagged_sentence(rows, name)
+    harms.sort(key=lambda row: as_estimate(row["difference"]).value or 0.0)
+    undecided = _undecided_sentences(equal, level)
+    texts = list[str]()
+    for most in (HARMS, 1):
+        sentences = _named_sentences(harms, most, level)
+        sentences += _named_sentences(gains, min(most, SPELT_OUT), level)
+        sentences += undecided
+        sentences[0] = f"{_operating_point(rows, name)}, {sentences[0]}"
+        sentences += _equal_flagged_sentence(rows, name)
+        texts.append(" ".join(f"{sentence}." for sentence in sentences))
     ranked = (*harms, *gains, *equal)
     difference = as_estimate(ranked[0]["difference"])
     models = tuple(str(row["model"]) for row in (*harms, *gains))
     return Answer(
         CODE,
-        " ".join(f"{sentence}." for sentence in sentences),
+        texts[0],
         models,
         MEASURE,
         difference.value,
         difference.low,
         difference.high,
+        brief=texts[1],
+        harm=bool(harms),
     )
+
+
+def _named_sentences(rows: Sequence[Row], most: int, level: float) -> list[str]:
+    """Return the sentences on models of one verdict, with their values for the first ones."""
+    sentences = [_significant_sentence(row, level) for row in rows[:most]]
+    if further := rows[most:]:
+        verb = "detects" if len(further) == 1 else "detect"
+        claim = CLAIMS[str(further[0]["verdict"])]
+        sentences.append(f"{_names(further)} also {verb} {claim} positives")
+    return sentences
 
 
 def _operating_point(rows: Sequence[Row], name: str) -> str:

@@ -14,7 +14,7 @@ from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Document, ResultNote, Row, shorten_answer
+from clfeval.document import Answer, Document, ResultNote, Row
 from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
 from clfeval.measures.catalog import CATALOG
@@ -149,7 +149,7 @@ def multiclass_result(
         **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
         summary=_summary(all_rows, predictions),
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
-        answer=shorten_answer(answer),
+        answer=answer,
         warnings=_notes(all_rows, predictions, question.requested, measured.lost),
     )
 

@@ -37,10 +37,15 @@ def name_prevalences(
         phrase = of_rows
         if answer.code in CURVE_CODES and population is not None:
             phrase = prevalence_phrase(population_cells("target", population))
-        text = answer.text
-        if text.startswith(OPENINGS):
-            text = f"{text[0].lower()}{text[1:]}"
-        yield replace(answer, text=f"{phrase}, {text}")
+        text = _begin_with(phrase, answer.text)
+        yield replace(answer, text=text, brief=_begin_with(phrase, answer.brief))
+
+
+def _begin_with(phrase: str, text: str) -> str:
+    """Return a text that begins with a phrase; empty if the text is."""
+    if text.startswith(OPENINGS):
+        text = f"{text[0].lower()}{text[1:]}"
+    return f"{phrase}, {text}" if text else ""
 
 
 def sample_size(sample: Sample) -> float:

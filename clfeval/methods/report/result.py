@@ -19,7 +19,6 @@ from clfeval.document import (
     Rows,
     as_estimate,
     cell_value,
-    shorten_answer,
     whole_table_rows,
 )
 from clfeval.document.rows import RowsBySlice
@@ -192,7 +191,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
         },
-        answer=shorten_answer([*name_prevalences(answer, sample, options)]),
+        answer=tuple(name_prevalences(answer, sample, options)),
         warnings=(
             *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
             *stored_threshold_notes(sample, options),

@@ -138,12 +138,30 @@ def _harms_answer(
     harms: Sequence[_Harm], tested: Sequence[Row], tested_models: SliceModels
 ) -> Answer:
     """Return the sentences on the worst slices, the number of further ones, and other models."""
-    worst = harms[:MOST_HARMS]
-    with_values = 1 + MOST_HARMS - len(worst)  # measures of the worst slice
+    clear = _models_without(harms, tested, tested_models)
+    clear_text = f"{_no_difference(clear, tested)} in any slice" if clear else ""
+    value = as_estimate(harms[0].rows[0]["new"])
+    return Answer(
+        "slices",
+        _harms_text(harms, MOST_HARMS, clear_text),
+        tuple(dict.fromkeys(harm.model for harm in harms)),
+        str(harms[0].rows[0]["measure"]),
+        value.value,
+        value.low,
+        value.high,
+        brief=_harms_text(harms, 1, ""),
+        harm=True,
+    )
+
+
+def _harms_text(harms: Sequence[_Harm], most: int, clear_text: str) -> str:
+    """Return the sentences on so many of the worst slices; clear_text: on models without harms."""
+    worst = harms[:most]
+    with_values = 1 + most - len(worst)  # measures of the worst slice
     sentences = [
         _describe_harm(harm, 1 if place else with_values) for place, harm in enumerate(worst)
     ]
-    further = [harm for harm in harms[MOST_HARMS:] if harm.rows[0]["verdict"] == WORSE]
+    further = [harm for harm in harms[most:] if harm.rows[0]["verdict"] == WORSE]
     if further:
         models = list(dict.fromkeys(harm.model for harm in further))
         several = f"Another {len(further):,} slices"
@@ -151,23 +169,12 @@ def _harms_answer(
         text = f"{subject} of {join_names(models, most=MOST_MODELS)} {_are(further)} "
         text += "significantly worse, "
         sentences.append(f"{text}listed below")
-    clear = _models_without(harms, tested, tested_models)
-    if clear:
-        text = f"{_no_difference(clear, tested)} in any slice"
+    if clear_text:
         if len(sentences) == len(harms[0].rows) == 1:
-            sentences = [f"{sentences[0]}; {text}"]
+            sentences = [f"{sentences[0]}; {clear_text}"]
         else:
-            sentences.append(text)
-    value = as_estimate(harms[0].rows[0]["new"])
-    return Answer(
-        "slices",
-        f"{'. '.join(sentences)}.",
-        tuple(dict.fromkeys(harm.model for harm in harms)),
-        str(harms[0].rows[0]["measure"]),
-        value.value,
-        value.low,
-        value.high,
-    )
+            sentences.append(clear_text)
+    return f"{'. '.join(sentences)}."
 
 
 def _describe_harm(harm: _Harm, most: int) -> str:

@@ -181,7 +181,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
         curves = _group_curves(rows, points, order)
         marks, key = _crossings(result, name, curves)
         key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
-        of = "Accuracy (TAR)" if name == "tar" else TableContext(result).title(name)
+        of = TableContext(result).heading(name)
         title = f"{of[0].upper()}{of[1:]} by class ratio"
         chart = _odds_chart(title, result, rows, curves, marks, key, log=log)
         first = number == 0 and len(chart.series) > 1
@@ -203,7 +203,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
             if left > 0
             else []
         )
-        title = f"Best threshold for {TableContext(result).title(str(rows[0]['measure']))}"
+        title = f"Best threshold for {TableContext(result).heading(str(rows[0]['measure']))}"
         yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
 
 

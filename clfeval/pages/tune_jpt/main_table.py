@@ -18,6 +18,11 @@ from clfeval.records import dataclass
 FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
 AT_ODDS = "positives:\nnegatives"
+COMMON_NAMES = {
+    "tar": "accuracy (TAR)",
+    "tor": "odds of accuracy (TOR)",
+    "epa": "mean odds of PPV and NPV (EPA)",
+}
 LATER = ("tor", "f_odds")  # after EPA and its two terms
 MAX_ROWS = 20  # rows of requested tables
 MAIN = ("ppv", "npv", "sensitivity", "specificity")
@@ -36,6 +41,10 @@ class TableContext:
         """Return the name of a measure for a sentence or a cell."""
         beta = self.result.parameters.get("beta")
         return column_title(measure, 1.0 if beta is None else beta).split(" (")[0]
+
+    def heading(self, measure: str) -> str:
+        """Return the name of a measure for a heading: that of a paper after the common one."""
+        return COMMON_NAMES.get(measure, self.title(measure))
 
     @property
     def available_measures(self) -> list[str]:
@@ -209,7 +218,7 @@ def main_table(look: TableContext) -> TableView:
     at = "at each target" if several else look.prevalence_title(rows[0])
     cut = f", threshold {format_exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
     only = len({row["model"] for row in rows}) == 1
-    by = "accuracy (TAR)" if lead == "tar" else look.title(lead) if lead else ""
+    by = look.heading(lead) if lead else ""
     title = f"Models by {by} {at}{cut}" if by and not only else f"Model{'s' * (not only)} {at}{cut}"
     return look.table(
         "models",

@@ -91,7 +91,7 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
         mark_window(canvas, look[0])
     at = f"prevalence {population.prevalence:.4g}, positives : negatives = {population.odds}"
     where = ", independent of the class ratio" if population.balanced else f" at {at}"
-    title = f"φ-δ diagram{where}"
+    title = f"Youden's J and bias (φ-δ){where}"
     drawn = canvas.render(color=color)
 
     def key(wide: int) -> list[str]:

@@ -50,19 +50,26 @@ def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> 
     assert codes(result)[0] == "best"
 
 
-def test_a_comparison_and_slices_leave_five_sentences_too() -> None:
+def test_after_a_comparison_and_slices_the_best_model_falls_and_a_harm_stays() -> None:
     table = six(2000).with_columns(site=pl.Series(["a", "b"] * 1000))
     result = clfeval.report(table, positive="1", by="site", reference="model 1")
-    assert codes(result) == ["compared", "operating-point", "slices", "within", "best"]
+    assert codes(result) == [
+        "compared",
+        "operating-point",
+        "slices",
+        "within",
+        "probabilities",
+        "more-results",
+    ]
 
 
-def test_a_higher_net_benefit_is_worth_more_than_twins_and_the_power() -> None:
+def test_a_higher_net_benefit_and_twins_are_worth_more_than_the_power() -> None:
     result = clfeval.report(six(2000), positive="1")
-    assert codes(result) == ["best", "probabilities", "worth", "helps"]
+    assert codes(result) == ["best", "same-predictions", "probabilities", "worth", "more-results"]
     (worth,) = [one for one in result.answer if one.code == "worth"]
     assert worth.models == ("model 1",)
     few = clfeval.report(six(60), positive="1")
-    assert codes(few) == ["best", "corrected", "probabilities", "helps"]
+    assert codes(few) == ["best", "corrected", "same-predictions", "probabilities", "helps"]
 
 
 def test_probabilities_that_are_off_in_their_tenths_are_miscalibrated() -> None:

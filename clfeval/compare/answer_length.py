@@ -1,0 +1,174 @@
+"""The length of an answer: at most 90 words, 120 with options; the least important falls first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from clfeval.document import Answer, Document
+from clfeval.formatting import join_words
+from clfeval.placeholders import END, OPTION
+from clfeval.records import dataclass, replace
+
+WORDS, WORDS_WITH_OPTIONS = 90, 120  # of an answer, at most; names and numbers are words
+CODE = "more-results"
+MAIN_TABLE = "models"  # which each screen has
+# parameters of options that add sentences to an answer, and sentences on gates and baselines
+OPTIONS = (
+    "reference",
+    "by",
+    "targets",
+    "run",
+    "groups",
+    "cost",
+    "prevalence_range",
+    "best_threshold",
+    "max_effort",
+)
+GATES = ("gates-missed", "baseline", "baseline-rows", "baseline-choice")
+# What falls, the least important first: sentences without a finding of their own, and findings that
+# have a table. Between them the others name fewer values, and then leave intervals to the tables.
+UNIMPORTANT = ("resolution", "not-paired", "labels-only", "compared-by-labels")
+DETAILS: Mapping[str, tuple[str, str]] = {  # code: what the sentence is about, and its table
+    "corrected": ("corrected value", "winner"),
+    "tied-pairs": ("tied pairs", "best_pair"),
+    "could-be-left-out": ("models needed together", "pairs"),
+    "all-needed": ("models needed together", "pairs"),
+    "leads-everywhere": ("leads at other prevalences", "winners"),
+    "lead-changes": ("leads at other prevalences", "winners"),
+    "margin": ("margins of the lead", "winners"),
+    "helps": ("net benefit", "decision"),
+    "helps-nowhere": ("net benefit", "decision"),
+    "heterogeneity": ("differences between slices", "heterogeneity"),
+    "same-predictions": ("identical predictions", "models"),
+}
+FINDINGS: Mapping[str, tuple[str, str]] = {
+    **DETAILS,
+    "events": ("changes of rows and models", "events"),
+    "within": ("differences in slices", "comparisons"),
+    "leading-model": ("ROC AUC", "models"),
+    "best": ("best model", "models"),
+    "also-compared": ("net benefit", "comparisons"),
+    "worth": ("net benefit", "models"),
+    "probabilities": ("calibration", "calibration_tests"),
+    "baseline-rows": ("changes of the rows", "models"),
+    "at-prevalence": ("net benefit", "at_prevalence"),
+    "operating-point": ("rates at the threshold", "comparisons"),
+    "compared": ("the leading measure", "comparisons"),
+    "same-specificity": ("sensitivity", "same_specificity"),
+    "baseline": ("changes since the reference", "comparisons"),
+    "since": ("change points", "steps"),
+    "slices": ("slices", "slices"),
+}
+# of an estimate in a sentence: its interval, alone in brackets or after other words
+_INTERVALS = re.compile(
+    r" \((?:[0-9.]+% CI|bootstrap) [^()]* to [^();,]*\)"
+    r"|, (?:adjusted )?[0-9.]+% CI [^();,]* to [^();,]*"
+)
+
+
+def limit_answer(result: Document) -> Document:
+    """Return a result whose answer, and those of its methods, keep the limits of length."""
+    methods = {name: limit_answer(method) for name, method in result.methods.items()}
+    limit = WORDS_WITH_OPTIONS if _has_options(result) else WORDS
+    return replace(result, answer=shorten_answer(result.answer, limit), methods=methods)
+
+
+def _has_options(result: Document) -> bool:
+    has_option = any(result.parameters.get(name) for name in OPTIONS)
+    return has_option or any(sentence.code in GATES for sentence in result.answer)
+
+
+def count_words(answer: Sequence[Answer]) -> int:
+    """Return the number of words of an answer, as separated by spaces."""
+    return sum(len(sentence.text.split()) for sentence in answer)
+
+
+def shorten_answer(answer: Sequence[Answer], limit: int) -> tuple[Answer, ...]:
+    """Shorten an answer to a number of words.
+
+    Sentences without a finding fall first, then details; then long ones name fewer values, the
+    last one first; then other findings fall that are no harm; then intervals. What remains too
+    long are harms: the least important ones become a part of the last sentence, which names the
+    tables of everything that fell. The first sentence always stays.
+    """
+    draft = _Draft.from_answer(answer)
+    for step in _steps(draft):
+        if count_words(draft.sentences()) <= limit:
+            break
+        step()
+    return draft.sentences()
+
+
+@dataclass(slots=True, eq=False)
+class _Draft:
+    """An answer that is being shortened: the sentences that are kept, and those left out."""
+
+    kept: list[Answer]
+    left_out: list[Answer]
+
+    @classmethod
+    def from_answer(cls, answer: Sequence[Answer]) -> _Draft:
+        """Return the draft of an answer, with what an earlier shortening left out."""
+        sentences = [sentence for sentence in answer if not sentence.left_out]
+        return cls(sentences, [part for sentence in answer for part in sentence.left_out])
+
+    def drop(self, topic: str) -> None:
+        """Drop sentences of a topic that are no finding."""
+        self.kept = [*self.kept[:1], *(part for part in self.kept[1:] if part.code != topic)]
+
+    def abbreviate(self, sentence: Answer) -> None:
+        """Name fewer values in a sentence."""
+        short = replace(sentence, text=sentence.brief, brief="")
+        self.kept = [short if part is sentence else part for part in self.kept]
+
+    def drop_intervals(self) -> None:
+        """Leave the intervals to the tables, in every sentence but the first."""
+        first, *others = self.kept
+        self.kept = [first, *(replace(part, text=_INTERVALS.sub("", part.text)) for part in others)]
+
+    def leave_out(self, topic: str, *, harm: bool) -> None:
+        """Leave out the sentences of a topic that are harms, or that are not."""
+        first, *others = self.kept
+        self.left_out += [part for part in others if part.code == topic and part.harm == harm]
+        remaining = [part for part in others if part.code != topic or part.harm != harm]
+        self.kept = [first, *remaining]
+
+    def sentences(self) -> tuple[Answer, ...]:
+        """Return the answer, with a last sentence on where the findings are that it leaves out."""
+        if not self.left_out:
+            return tuple(self.kept)
+        return (*self.kept, _left_out_answer(self.left_out))
+
+
+def _steps(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Yield the ways to shorten a draft, in the declared order of importance."""
+    for code in UNIMPORTANT:
+        yield partial(draft.drop, code)
+    for code in DETAILS:
+        yield partial(draft.leave_out, code, harm=False)
+    for sentence in reversed(draft.kept):
+        if sentence.brief:
+            yield partial(draft.abbreviate, sentence)
+    for code in FINDINGS:
+        yield partial(draft.leave_out, code, harm=False)
+    yield draft.drop_intervals
+    for code in FINDINGS:
+        yield partial(draft.leave_out, code, harm=True)
+
+
+def _left_out_answer(sentences: Sequence[Answer]) -> Answer:
+    """Return the sentence on the findings an answer has no room for: harms, and their tables."""
+    harms = [FINDINGS[sentence.code][0] for sentence in sentences if sentence.harm]
+    topics = [*dict.fromkeys(harms)]
+    names = [FINDINGS[sentence.code][1] for sentence in sentences]
+    tables = [name for name in dict.fromkeys(names) if name != MAIN_TABLE]
+    text = f"Also worse: {join_words(topics, most=len(topics))}. " if topics else ""
+    if tables:
+        noun = "table" if len(tables) == 1 else "tables"
+        text += f"More results are in {noun} {join_words(tables, most=len(tables))} "
+        text += f"({OPTION}--show NAME{END})."
+    else:
+        text += "More results are in the table of models."
+    return Answer(CODE, text, harm=bool(harms), left_out=tuple(sentences))
