@@ -281,6 +281,8 @@ ANSWERS: Mapping[str, str] = {
     "leads-everywhere": "One model is best at every class ratio of the sweep.",
     "like-chance": "These models are not significantly better than chance.",
     "margin": "Which differences exceed the margin, which are equivalent, which are undecided.",
+    "miscalibrated": "The best model, or one that competes with it, is miscalibrated, and how.",
+    "never-predicted": "Classes that the best model, or one that competes with it, never predicts.",
     "new": "Models of a history that have no line before the last label.",
     "no-better-pair": "No pair of models detects more than the best model alone.",
     "no-leader": "The measure of comparison is undefined for all models.",

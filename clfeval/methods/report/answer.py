@@ -7,7 +7,7 @@ from math import isfinite
 
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
+from clfeval.document import Answer, ResultNote, Row, as_estimate, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     candidates_first,
@@ -16,13 +16,14 @@ from clfeval.formatting import (
     format_count,
     format_exact,
     format_number,
+    is_reference,
     join_names,
     quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
-from clfeval.methods.report.calibration import TIED, calibration_answer
+from clfeval.methods.report.calibration import CALIBRATION_CODE, TIED, calibration_answer
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
@@ -124,6 +125,24 @@ class ModelRanking:
         return [rows[model] for model in candidates_first([*rows], self.reference)]
 
     @property
+    def references(self) -> list[str]:
+        """The models that others are compared with."""
+        models = [str(row["model"]) for row in self.models]
+        return [model for model in models if is_reference(model, self.reference)]
+
+    @property
+    def named_models(self) -> list[str]:
+        """The models that answer the question: the best or best candidate, and those tied with it.
+
+        With a reference every candidate.
+        """
+        models = [str(row["model"]) for row in self.candidates]
+        if self.references:
+            return [model for model in models if model not in self.references]
+        ties = {} if self.best_set is None else self.best_set.ties
+        return [*models[:1], *(model for model in models[1:] if ties.get(model))]
+
+    @property
     def rows(self) -> list[Row]:
         """The rows of models with a value, the best first."""
         return _sort_rows(self.models, self.lead)
@@ -159,7 +178,7 @@ def report_answer(
     equal_models: EqualModels,
     best_by_net_benefit: BestSet | None = None,
 ) -> tuple[Answer, ...]:
-    """Return at most five sentences: best model, corrected value, calibration, net benefit."""
+    """Return the sentences on best model, corrected value, calibration and net benefit."""
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
     if not ranked:
         return (_no_leader_answer(ranking),)
@@ -173,9 +192,11 @@ def report_answer(
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
     if calibration_tests or not any(ranking.bounds.values()):
-        answers += calibration_answer(candidates, best_set, calibration_tests, ranking.level)
+        answers += calibration_answer(
+            candidates, best_set, calibration_tests, ranking.level, ranking.references
+        )
     answers += _net_benefit_answer(ranked, best_by_net_benefit)
-    its = answers[-1].code == "probabilities" and TIED not in answers[-1].text
+    its = answers[-1].code == CALIBRATION_CODE and TIED not in answers[-1].text
     answers += _decision_curve_answer(
         candidate, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
     )
@@ -183,7 +204,7 @@ def report_answer(
         answers += _resolution_answer(best_set, lead, ranking.level)
     elif len(answers) > FEW + 1:  # the least important sentence is omitted
         answers = [answer for answer in answers if answer.code != "same-predictions"]
-    return shorten_answer(answers)
+    return tuple(answers)
 
 
 def _no_leader_answer(ranking: ModelRanking) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from math import inf, isfinite, sqrt
 from typing import Any, Literal
@@ -39,7 +39,7 @@ from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
@@ -145,43 +145,114 @@ SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", 
 GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
 HARDLY = 0.02  # negligible difference of shares
 MISCALIBRATED = "{} is miscalibrated: {}"
+SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
+MISCALIBRATIONS = (MISCALIBRATED, SLIGHTLY)
 WELL = "{} is well calibrated"
 TIED = ", tied with it,"
+MAX_RIVALS = 6  # by name
+CALIBRATION_CODE, MISCALIBRATED_CODE = "probabilities", "miscalibrated"
 UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
 
 
 def calibration_answer(
-    ranked: Sequence[Row], tested: BestSet | None, tests: Sequence[Row], level: float | None
+    ranked: Sequence[Row],
+    tested: BestSet | None,
+    tests: Sequence[Row],
+    level: float | None,
+    references: Collection[str] = (),
 ) -> list[Answer]:
-    """Return sentences on the calibration of the best model and of those tied with it."""
+    """Return sentences on the calibration of the best model and of those that compete with it.
+
+    These are the models tied with it; with `references` the others that are compared with them. A
+    model that gave probability 0 to an observed outcome is named in any case, with these rows.
+    """
     verdict, text, measure = _verdict(ranked[0], tests, level)
-    if not verdict:
+    rivals = _Rivals.from_tests(ranked, tested, tests, level, references)
+    rivals = rivals if verdict else replace(rivals, tied="")  # no best one is named
+    clauses = rivals.clauses(verdict)
+    if not verdict and not clauses:
         return []
-    ties = {} if tested is None else tested.ties
-    wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
-    contradicted = {str(row["model"]) for row in tests if cell_value(row.get("contradicted"))}
-    others = [  # a note names those that gave probability 0 to observed outcomes
-        str(row["model"])
-        for row in ranked[1:]
-        if row["model"] not in contradicted
-        if ties.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
-    ]
-    if others:
-        how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += ". " if verdict == UNSURE else "; "
-        text += f"{join_names(others)}{TIED} {'is' if len(others) == 1 else 'are'} {how}"
-    one = as_estimate(ranked[0][measure])
+    sentence = (". " if verdict == UNSURE else "; ").join(part for part in (text, *clauses) if part)
+    is_harm = verdict in MISCALIBRATIONS or bool(rivals.contradicted or rivals.miscalibrated)
+    one = as_estimate(ranked[0].get(measure))
     return [
         Answer(
-            "probabilities",
-            f"{text}.",
+            MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
+            f"{sentence}.",
             (str(ranked[0]["model"]),),
-            measure,
+            measure or None,
             one.value,
             one.low,
             one.high,
         )
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """The models that compete with the best one, by the verdict on their calibration.
+
+    tied: what a sentence calls them. contradicted: rows that had probability 0, by model; with
+    several classes 1 for another one.
+    """
+
+    tied: str
+    contradicted: Mapping[str, float]
+    miscalibrated: Sequence[str]
+    calibrated: Sequence[str]
+
+    @classmethod
+    def from_tests(
+        cls,
+        ranked: Sequence[Row],
+        tested: BestSet | None,
+        tests: Sequence[Row],
+        level: float | None,
+        references: Collection[str],
+    ) -> _Rivals:
+        """Choose the models that compete, and judge them."""
+        ties = {} if tested is None else tested.ties
+        verdicts = {
+            str(row["model"]): _verdict(row, tests, level)[0]
+            for row in ranked[1:]
+            if (row["model"] not in references if references else ties.get(str(row["model"])))
+        }
+        rows_by_model = {
+            str(row["model"]): rows
+            for row in tests
+            if (rows := cell_value(row.get("contradicted"))) and row["model"] in verdicts
+        }
+        miscalibrated = [model for model in verdicts if verdicts[model] in MISCALIBRATIONS]
+        return cls(
+            "" if references else TIED,
+            rows_by_model,
+            [model for model in miscalibrated if model not in rows_by_model],
+            [model for model in verdicts if verdicts[model] == WELL],
+        )
+
+    def clauses(self, verdict: str) -> list[str]:
+        """Return what is said of these models; verdict: on the best one."""
+        clauses = [self._contradicted_clause()] if self.contradicted else []
+        if self.miscalibrated:
+            also = ", too" if verdict in MISCALIBRATIONS else ""
+            clauses.append(f"{self._judge(self.miscalibrated, 'miscalibrated')}{also}")
+        if verdict == MISCALIBRATED and self.calibrated:
+            clauses.append(self._judge(self.calibrated, "well calibrated"))
+        return clauses
+
+    def _contradicted_clause(self) -> str:
+        """Return which models gave probability 0 to observed outcomes, the most rows first."""
+        models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
+        rows = format_count(self.contradicted[models[0]], "observed outcome")
+        gave = (
+            "it gave probability 0 to" if len(models) == 1 else "they gave probability 0 to up to"
+        )
+        return f"{self._judge(models, 'miscalibrated')}: {gave} {rows}"
+
+    def _judge(self, models: Sequence[str], verdict: str) -> str:
+        """Return a verdict on models."""
+        names = join_names(models, most=MAX_RIVALS)
+        return f"{names}{self.tied} {'is' if len(models) == 1 else 'are'} {verdict}"
 
 
 def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
@@ -207,7 +278,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     if contradicted or (p is not None and level is not None and p < 1 - level):
         verdict = MISCALIBRATED
         if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
-            verdict = "{} is miscalibrated, but only slightly: {}"
+            verdict = SLIGHTLY
         fault = _name_fault(fault, test, facts.measure)
     elif p is not None and level is not None and facts.known:
         verdict = "There are too few rows to assess the calibration of {}"

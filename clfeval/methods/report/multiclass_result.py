@@ -46,6 +46,7 @@ from clfeval.methods.report.answer import (
     choose_tested_models,
     report_answer,
 )
+from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.model_estimates import (
@@ -61,11 +62,11 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
-from clfeval.methods.report.slice_answer import SliceModels, insert_slices
+from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.methods.report.unpredicted_classes import (
     UNKNOWN,
+    UnpredictedClasses,
     lowest_recall_cells,
-    unpredicted_class_notes,
 )
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
@@ -135,22 +136,28 @@ def multiclass_result(
     leader, *further = report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
     )
-    answer = (
+    unpredicted = UnpredictedClasses.from_tables(
+        all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
+    )
+    sentences = (
         *_order_answers(predictions),
-        *insert_slices(
-            comparison_answers(comparison_rows, question.lead, options, measure_names),
-            slices.sentences[:1],
-        ),
+        *comparison_answers(comparison_rows, question.lead, options, measure_names),
+        *slices.sentences,
         leader,
-        *slices.sentences[1:],
+        *unpredicted.answers(ranking.named_models),
         *further,
     )
+    answer = shorten_answer(order_answers(sentences, comparison_rows))
     return Document(
         **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
         summary=_summary(all_rows, predictions),
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
-        answer=shorten_answer(answer),
-        warnings=_notes(all_rows, predictions, question.requested, measured.lost),
+        answer=answer,
+        warnings=(
+            *_class_notes(all_rows),
+            *unpredicted.notes(answer),
+            *_notes(all_rows, predictions, question.requested, measured.lost),
+        ),
     )
 
 
@@ -179,10 +186,8 @@ def _notes(
     requested: Sequence[RequestedMeasure],
     lost: Mapping[str, float],
 ) -> tuple[ResultNote, ...]:
-    """Return the warnings; lost: rows whose class had probability 0, by model."""
+    """Return the warnings on measures; lost: rows whose class had probability 0, by model."""
     return (
-        *_class_notes(all_rows),
-        *unpredicted_class_notes(all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit),
         *clipped_note(lost, all_rows.unit),
         *counting_notes(predictions),
         *caveat_notes(requested),
