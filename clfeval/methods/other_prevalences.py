@@ -356,7 +356,8 @@ def net_benefit_clause(row: Row) -> str:
     gain: over the larger of treat-all, which is above 0 where gain and net benefit differ, and
     treat-none. "Significantly": both confidence intervals exclude 0.
     """
-    benefit, gain = as_estimate(row["net_benefit"]), as_estimate(row["gain"])
+    benefit = as_estimate(row["net_benefit"])
+    gain = as_estimate(row["gain"])
     if benefit.value is None or gain.value is None:
         return ""
     default = "treat-none" if gain.value == benefit.value else "treat-all"

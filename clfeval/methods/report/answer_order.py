@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from clfeval.compare.change import BETTER, WORSE
-from clfeval.document import Answer, Row
+from clfeval.counts.sample import Sample
+from clfeval.document import Answer, Row, Rows, shorten_answer
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT
 from clfeval.methods.report import matched_answer, unpredicted_classes
 from clfeval.methods.report.calibration import MISCALIBRATED_CODE
+from clfeval.methods.report.matched_operating_point import TABLE
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers
 from clfeval.methods.report.slice_answer import HARMS
 from clfeval.records import dataclass
 
@@ -114,3 +118,35 @@ class _Verdicts:
             row["against"] == "slice" and row["verdict"] in HARMS and row["model"] in answer.models
             for row in self.comparisons
         )
+
+
+def two_class_answer(
+    sample: Sample,
+    compared: Sequence[Answer],
+    leader_sentences: Sequence[Answer],
+    unpredicted: Sequence[Answer],
+    tables: Mapping[str, Rows],
+    options: ReportOptions,
+) -> tuple[Answer, ...]:
+    """Return the answer on two classes; compared: sentences on the reference and on slices."""
+    leader, *further = leader_sentences
+    shortened = any(answer.code == HETEROGENEITY_CODE for answer in compared)
+    sentences = (
+        *compared,
+        *_threshold_answers(tables, leader, options),
+        *(leader, *unpredicted),
+        *restrict_answers(further, options, shortened=shortened),
+    )
+    ordered = order_answers(sentences, tables.get("comparisons", ()), tables.get(TABLE, ()))
+    return shorten_answer([*name_prevalences(ordered, sample, options)])
+
+
+def _threshold_answers(
+    tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
+) -> tuple[Answer, ...]:
+    """Return the sentences on chosen thresholds and on prevalences."""
+    if not (options.uses_thresholds or options.populations):
+        return ()
+    from clfeval.methods.report.threshold_rules import threshold_answers
+
+    return threshold_answers(tables, leader.models, options.level)

@@ -174,16 +174,16 @@ def calibration_answer(
         return []
     sentence = (". " if verdict == UNSURE else "; ").join(part for part in (text, *clauses) if part)
     is_harm = verdict in MISCALIBRATIONS or bool(rivals.contradicted or rivals.miscalibrated)
-    one = as_estimate(ranked[0].get(measure))
+    estimate = as_estimate(ranked[0].get(measure))
     return [
         Answer(
             MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
             f"{sentence}.",
             (str(ranked[0]["model"]),),
             measure or None,
-            one.value,
-            one.low,
-            one.high,
+            estimate.value,
+            estimate.low,
+            estimate.high,
         )
     ]
 
@@ -234,8 +234,8 @@ class _Rivals:
         """Return what is said of these models; verdict: on the best one."""
         clauses = [self._contradicted_clause()] if self.contradicted else []
         if self.miscalibrated:
-            also = ", too" if verdict in MISCALIBRATIONS else ""
-            clauses.append(f"{self._judge(self.miscalibrated, 'miscalibrated')}{also}")
+            suffix = ", too" if verdict in MISCALIBRATIONS else ""
+            clauses.append(f"{self._judge(self.miscalibrated, 'miscalibrated')}{suffix}")
         if verdict == MISCALIBRATED and self.calibrated:
             clauses.append(self._judge(self.calibrated, "well calibrated"))
         return clauses

@@ -126,9 +126,8 @@ def multiclass_result(
         "calibration_tests": adjust_calibration_tests(measured.calibration_tests),
         **compared.tables,
         "confusion": _confusion_table(labels),
+        **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
     }
-    if len(labels) > 1:
-        tables |= {**slices.tables, "comparisons": comparison_rows}
     if options.dummies:
         tables["baselines"] = _baseline_table(
             all_rows, question.requested, measured.rows, options.seed
@@ -140,12 +139,10 @@ def multiclass_result(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
     sentences = (
-        *_order_answers(predictions),
+        *_class_order_answers(predictions),
         *comparison_answers(comparison_rows, question.lead, options, measure_names),
         *slices.sentences,
-        leader,
-        *unpredicted.answers(ranking.named_models),
-        *further,
+        *(leader, *unpredicted.answers(ranking.named_models), *further),
     )
     answer = shorten_answer(order_answers(sentences, comparison_rows))
     return Document(
@@ -156,7 +153,7 @@ def multiclass_result(
         warnings=(
             *_class_notes(all_rows),
             *unpredicted.notes(answer),
-            *_notes(all_rows, predictions, question.requested, measured.lost),
+            *_measure_notes(all_rows.unit, predictions, question.requested, measured.lost),
         ),
     )
 
@@ -180,18 +177,14 @@ def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
     return EqualModels(identical_columns(dict(votes)))
 
 
-def _notes(
-    all_rows: ClassPatterns,
+def _measure_notes(
+    unit: float,
     predictions: PredictionCounts,
     requested: Sequence[RequestedMeasure],
     lost: Mapping[str, float],
 ) -> tuple[ResultNote, ...]:
     """Return the warnings on measures; lost: rows whose class had probability 0, by model."""
-    return (
-        *clipped_note(lost, all_rows.unit),
-        *counting_notes(predictions),
-        *caveat_notes(requested),
-    )
+    return (*clipped_note(lost, unit), *counting_notes(predictions), *caveat_notes(requested))
 
 
 def _named_measures(predictions: PredictionCounts, text: str) -> list[str]:
@@ -461,7 +454,7 @@ def _summary(all_rows: ClassPatterns, predictions: PredictionCounts) -> dict[str
     }
 
 
-def _order_answers(predictions: PredictionCounts) -> list[Answer]:
+def _class_order_answers(predictions: PredictionCounts) -> list[Answer]:
     """Return the hint on ordered classes, if labels are numbered or graded."""
     of_labels = all(model.kind != "classes" for model in predictions.models)
     numbered = guess_class_order(predictions.order)

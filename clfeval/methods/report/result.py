@@ -19,7 +19,6 @@ from clfeval.document import (
     Rows,
     as_estimate,
     cell_value,
-    shorten_answer,
     whole_table_rows,
 )
 from clfeval.document.rows import RowsBySlice
@@ -52,7 +51,7 @@ from clfeval.methods.report.answer import (
     sample_notes,
     score_notes,
 )
-from clfeval.methods.report.answer_order import order_answers
+from clfeval.methods.report.answer_order import two_class_answer
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.complement_scores import measure_complements
 from clfeval.methods.report.heterogeneity import heterogeneity_answer, heterogeneity_rows
@@ -66,7 +65,7 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers, sample_size
+from clfeval.methods.report.prevalence_names import sample_size
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_answer import SliceModels
@@ -171,28 +170,22 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         compared=options.reference is not None and len(sample.slices) > 1,
         by=bool({*sample.roles.by} - {"file"}),
     )
-    leader, *further = _leader_answers(sample, question, measured, ranking, tables, options)
     unpredicted = UnpredictedClasses.from_labels(sample)
-    sentences = (
-        *_comparison_sentences(sample, compared, comparison_rows, tables, options),
-        *slices.sentences,
-        *_threshold_answers(tables, leader, options),
-        leader,
-        *unpredicted.answers(ranking.named_models),
-        *restrict_answers(further, options, shortened=len(slices.sentences) > 1),
+    comparison_sentences = _comparison_sentences(sample, compared, comparison_rows, tables, options)
+    answer = two_class_answer(
+        sample,
+        [*comparison_sentences, *slices.sentences],
+        _leader_answers(sample, question, measured, ranking, tables, options),
+        unpredicted.answers(ranking.named_models),
+        tables,
+        options,
     )
-    ordered = order_answers(sentences, comparison_rows, tables.get(TABLE, ()))
-    answer = shorten_answer([*name_prevalences(ordered, sample, options)])
-
-    def models_of_slices() -> list[Row]:
-        return _of_slices(two_class_model_rows(sample, measured.table))
-
     weighed = sample.slices[None].fractional
     return Document(
         **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
         summary=_summary(sample),
         tables={
-            "models": RowsBySlice(models, models_of_slices),
+            "models": RowsBySlice(models, partial(_slice_model_rows, sample, measured)),
             **tables,
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
@@ -527,17 +520,6 @@ def _leader_answers(
     return [leader, *further]
 
 
-def _threshold_answers(
-    tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
-) -> tuple[Answer, ...]:
-    """Return the sentences on chosen thresholds and on prevalences."""
-    if not (options.uses_thresholds or options.populations):
-        return ()
-    from clfeval.methods.report.threshold_rules import threshold_answers
-
-    return threshold_answers(tables, leader.models, options.level)
-
-
 def _summary(sample: Sample) -> dict[str, Any]:
     """Return the totals of classes and models, and below which counts are hidden."""
     min_cell = _min_cell(sample)
@@ -571,6 +553,11 @@ def _notes(
 
 def _of_slices(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["slice"] is not None]
+
+
+def _slice_model_rows(sample: Sample, measured: SampleMeasures) -> list[Row]:
+    """Return the rows of models in slices."""
+    return _of_slices(two_class_model_rows(sample, measured.table))
 
 
 def _measure_table_names(text: str) -> Iterator[str]:

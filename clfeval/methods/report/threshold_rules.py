@@ -286,13 +286,13 @@ def _threshold_answer(row: Row, level: float) -> Answer:
         text += " and unknown on new data."
         return Answer("best-cut", text, (model,), measure)
     expected = f"{title} {_format_estimate(corrected, level)}"
-    missed = ""
+    limit_sentence = ""
     if limited.value is None:
         expected += f", compared with {_format_estimate(value, level)} on these rows"
     else:
-        phrase, missed = _limit_phrase(row, limited, level)
+        phrase, limit_sentence = _limit_phrase(row, limited, level)
         expected = f"{phrase} and {expected}"
-    text += f". On new data expect {expected.removeprefix('expected ')}.{missed}"
+    text += f". On new data expect {expected.removeprefix('expected ')}.{limit_sentence}"
     return Answer(
         "best-cut", text, (model,), measure, corrected.value, corrected.low, corrected.high
     )

@@ -69,24 +69,26 @@ class UnpredictedClasses:
 
     def answers(self, models: Sequence[str]) -> list[Answer]:
         """Return the sentence on those of `models` that never predict a class; none of others."""
-        named = [model for model in models if self.places.get(model)]
-        if not named:
+        unpredicting = [model for model in models if self.places.get(model)]
+        if not unpredicting:
             return []
         parts = [
             f"{subject} never {verb} {classes}"
-            for subject, verb, classes in self._clauses(named, "0 of ")
+            for subject, verb, classes in self._clauses(unpredicting, "0 of ")
         ]
-        thresholds = {self.thresholds.get(model) for model in named}
+        thresholds = {self.thresholds.get(model) for model in unpredicting}
         text = f"{'; '.join(parts)}."
         if len(thresholds) == 1 and None not in thresholds:
             text = f"At threshold {format_exact(float(str(*thresholds)))}, {text}"
-        return [Answer(CODE, text, tuple(named))]
+        return [Answer(CODE, text, tuple(unpredicting))]
 
     def notes(self, answers: Sequence[Answer]) -> Iterator[ResultNote]:
         """Yield notes on the models that no sentence of an answer names for it."""
-        named = {model for answer in answers if answer.code == CODE for model in answer.models}
+        models_in_answer = {
+            model for answer in answers if answer.code == CODE for model in answer.models
+        }
         for subject, verb, classes in self._clauses(
-            [model for model in self.places if model not in named]
+            [model for model in self.places if model not in models_in_answer]
         ):
             yield ResultNote(CODE, f"{subject} never {verb} {classes}")
 

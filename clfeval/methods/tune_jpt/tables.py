@@ -313,15 +313,15 @@ def _usable_threshold_rows(
     return rows
 
 
-def _models_with_probabilities(given: Sample) -> set[str]:
+def _models_with_probabilities(sample: Sample) -> set[str]:
     """Return the models whose scores are probabilities: these have a net benefit at a threshold."""
-    if given.counted is None:
+    if sample.counted is None:
         return set()
     models = set[str]()
-    for i, model in enumerate(given.counted.models):
+    for i, model in enumerate(sample.counted.models):
         if model.kind == "label":
             continue
-        scores = given.counted.scores(i)[None].scores
+        scores = sample.counted.scores(i)[None].scores
         if len(scores) and scores[0] >= 0 and scores[-1] <= 1:
             models.add(model.name)
     return models
