@@ -390,11 +390,15 @@ def _list_slice_harms(
 ) -> str:
     """Return the sentence on several models in slices: where they are worse; how many others."""
     parts = [
-        f"{quote_if_ambiguous(str(row['model']))} is significantly worse in {row['slice']} "
+        f"{quote_if_ambiguous(str(row['model']))} in {row['slice']} "
         f"({as_estimate(row['difference']).value or 0.0:+.3f})"
         for row in harms[:MOST_NAMED]
     ]
-    text = f"Within slices, compared with {reference} by {CATALOG[lead].title}, {join_words(parts)}"
+    are = "is" if len(parts) == 1 else "are"
+    text = (
+        f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} significantly worse "
+    )
+    text += f"than {reference}"
     others = sum(row["verdict"] != UNDECIDED for row in compared) - len(parts)
     return f"{text}; {_further_differences(others)}." if others else f"{text}."
 

@@ -10,18 +10,20 @@ from clfeval.document import Answer, Row, Rows, shorten_answer
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT
 from clfeval.methods.report import matched_answer, unpredicted_classes
 from clfeval.methods.report.calibration import MISCALIBRATED_CODE
-from clfeval.methods.report.matched_operating_point import TABLE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers
 from clfeval.methods.report.slice_answer import HARMS
 from clfeval.records import dataclass
 
-COMPARED_CODES = ("compared", "operating-point", "also-compared", matched_answer.CODE)
+FURTHER_COMPARED_CODE = "also-compared"
+COMPARED_CODES = ("compared", "operating-point", FURTHER_COMPARED_CODE)
 THRESHOLD_CODES = ("best-cut", "at-prevalence", "abstention")
 LEADER_CODES = ("best", "no-leader", "corrected")
 HINT_CODE, SLICES_CODE, WITHIN_CODE = "unordered-classes", "slices", "within"
 HETEROGENEITY_CODE = "heterogeneity"
-HINT, COMPARED, BETTER_THAN = "hint", "compared, no gain", "compared, better"
+# at the specificity of a rule comes before at thresholds, which differ from that of the rule
+HINT, SAME_SPECIFICITY = "hint", "same specificity"
+COMPARED, BETTER_THAN, BASIS = "compared, no gain", "compared, better", "basis of a comparison"
 WORSE_SLICE, NO_WORSE_SLICE = "worse slice", "no worse slice"
 WORSE_WITHIN, NOT_WORSE_WITHIN = "worse than the reference in a slice", "within slices"
 DEAD_CLASS, MISCALIBRATED = "dead class", "miscalibrated"
@@ -30,8 +32,17 @@ DECIDING_HETEROGENEITY, FURTHER_HETEROGENEITY = "deciding heterogeneity", "heter
 THRESHOLD, LEADER, OTHER = "threshold", "leader", "other"
 
 WITH_REFERENCE = (
-    *(HINT, COMPARED, WORSE_SLICE, WORSE_WITHIN, DEAD_CLASS, MISCALIBRATED, DECIDING_HETEROGENEITY),
-    *(BETTER_THAN, THRESHOLD, NO_WORSE_SLICE, NOT_WORSE_WITHIN, FURTHER_HETEROGENEITY, LEADER),
+    *(HINT, SAME_SPECIFICITY, COMPARED, WORSE_SLICE, WORSE_WITHIN, DEAD_CLASS, MISCALIBRATED),
+    *(
+        DECIDING_HETEROGENEITY,
+        BETTER_THAN,
+        BASIS,
+        THRESHOLD,
+        NO_WORSE_SLICE,
+        NOT_WORSE_WITHIN,
+        FURTHER_HETEROGENEITY,
+        LEADER,
+    ),
     OTHER,
 )
 WITH_THRESHOLDS = (
@@ -44,19 +55,16 @@ WITHOUT_OPTIONS = (
 )
 
 
-def order_answers(
-    answers: Sequence[Answer], comparisons: Sequence[Row], matched: Sequence[Row] = ()
-) -> list[Answer]:
+def order_answers(answers: Sequence[Answer], comparisons: Sequence[Row]) -> list[Answer]:
     """Return the sentences, the most important first, as the shortening of an answer needs them.
 
     The answer to the question that an option asks is first, unless it is that a model is better:
     then every harm of a model that competes comes before it. comparisons: rows of that table.
-    matched: rows of models at the specificity of a reference.
     """
-    verdicts = _Verdicts(comparisons, matched)
+    verdicts = _Verdicts(comparisons)
     kinds = {id(answer): verdicts.kind(answer) for answer in answers}
     order: tuple[str, ...] = WITHOUT_OPTIONS
-    if {COMPARED, BETTER_THAN} & {*kinds.values()}:
+    if {SAME_SPECIFICITY, COMPARED, BETTER_THAN} & {*kinds.values()}:
         order = WITH_REFERENCE
     elif THRESHOLD in kinds.values():
         order = WITH_THRESHOLDS
@@ -72,15 +80,16 @@ def order_answers(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Verdicts:
-    """The verdicts on which sentences rest; matched: at the specificity of a reference."""
+    """The verdicts on which sentences rest."""
 
     comparisons: Sequence[Row]
-    matched: Sequence[Row]
 
     def kind(self, answer: Answer) -> str:
         """Return the kind of a sentence, by which it is ordered."""
         simple = {
             HINT_CODE: HINT,
+            matched_answer.CODE: SAME_SPECIFICITY,
+            matched_answer.REPLACED: BASIS,
             unpredicted_classes.CODE: DEAD_CLASS,
             MISCALIBRATED_CODE: MISCALIBRATED,
             **dict.fromkeys(THRESHOLD_CODES, THRESHOLD),
@@ -88,6 +97,8 @@ class _Verdicts:
         }
         if answer.code in COMPARED_CODES:
             verdicts = self._against_reference(answer)
+            if answer.code == FURTHER_COMPARED_CODE and WORSE not in verdicts:
+                return OTHER
             return BETTER_THAN if BETTER in verdicts and WORSE not in verdicts else COMPARED
         if answer.code == WITHIN_CODE:
             is_harm = WORSE in self._against_reference(answer)
@@ -100,8 +111,6 @@ class _Verdicts:
 
     def _against_reference(self, answer: Answer) -> set[object]:
         """Return the verdicts of a sentence on models and the reference."""
-        if answer.code == matched_answer.CODE:
-            return {row["verdict"] for row in self.matched}
         measures = OPERATING_POINT if answer.code == "operating-point" else (answer.measure,)
         in_slices = answer.code == WITHIN_CODE
         return {
@@ -137,7 +146,7 @@ def two_class_answer(
         *(leader, *unpredicted),
         *restrict_answers(further, options, shortened=shortened),
     )
-    ordered = order_answers(sentences, tables.get("comparisons", ()), tables.get(TABLE, ()))
+    ordered = order_answers(sentences, tables.get("comparisons", ()))
     return shorten_answer([*name_prevalences(ordered, sample, options)])
 
 

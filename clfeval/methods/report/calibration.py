@@ -172,8 +172,10 @@ def calibration_answer(
     clauses = rivals.clauses(verdict)
     if not verdict and not clauses:
         return []
-    sentence = (". " if verdict == UNSURE else "; ").join(part for part in (text, *clauses) if part)
-    is_harm = verdict in MISCALIBRATIONS or bool(rivals.contradicted or rivals.miscalibrated)
+    several_harms = verdict in MISCALIBRATIONS and rivals.has_harm
+    separator = ". " if verdict == UNSURE or several_harms else "; "
+    sentence = separator.join(part for part in (text, *clauses) if part)
+    is_harm = verdict in MISCALIBRATIONS or rivals.has_harm
     estimate = as_estimate(ranked[0].get(measure))
     return [
         Answer(
@@ -230,24 +232,36 @@ class _Rivals:
             [model for model in verdicts if verdicts[model] == WELL],
         )
 
+    @property
+    def has_harm(self) -> bool:
+        """Whether one of these models is miscalibrated."""
+        return bool(self.contradicted or self.miscalibrated)
+
     def clauses(self, verdict: str) -> list[str]:
         """Return what is said of these models; verdict: on the best one."""
-        clauses = [self._contradicted_clause()] if self.contradicted else []
+        too = verdict in MISCALIBRATIONS
+        clauses = list[str]()
+        if self.contradicted:  # the most rows first
+            models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
+            rows = format_count(self.contradicted[models[0]], "observed outcome")
+            it = (
+                "it gave probability 0 to"
+                if len(models) == 1
+                else "they gave probability 0 to up to"
+            )
+            clauses.append(f"{self._call_miscalibrated(models, too=too)}: {it} {rows}")
         if self.miscalibrated:
-            suffix = ", too" if verdict in MISCALIBRATIONS else ""
-            clauses.append(f"{self._judge(self.miscalibrated, 'miscalibrated')}{suffix}")
+            clauses.append(self._call_miscalibrated(self.miscalibrated, too=too))
         if verdict == MISCALIBRATED and self.calibrated:
             clauses.append(self._judge(self.calibrated, "well calibrated"))
         return clauses
 
-    def _contradicted_clause(self) -> str:
-        """Return which models gave probability 0 to observed outcomes, the most rows first."""
-        models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
-        rows = format_count(self.contradicted[models[0]], "observed outcome")
-        gave = (
-            "it gave probability 0 to" if len(models) == 1 else "they gave probability 0 to up to"
-        )
-        return f"{self._judge(models, 'miscalibrated')}: {gave} {rows}"
+    def _call_miscalibrated(self, models: Sequence[str], *, too: bool) -> str:
+        """Return that models are miscalibrated; too: the sentence before says it of the best."""
+        if not too:
+            return self._judge(models, "miscalibrated")
+        names = join_names(models, most=MAX_RIVALS)
+        return f"So {'is' if len(models) == 1 else 'are'} {names}{self.tied.removesuffix(',')}"
 
     def _judge(self, models: Sequence[str], verdict: str) -> str:
         """Return a verdict on models."""

@@ -87,7 +87,7 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
     if goals:
         note += f"; goal: {' or '.join(goals)}, maximized under the constraint"
     if any(map(_misses_limit, rows)):
-        note += f"; {MISSED}: the constrained measure misses its limit on new data"
+        note += f"; {MISSED}: misses its limit on new data"
     reasons = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
     undefined = [reason for reason in reasons if reason is not None and reason not in INFINITE]
     return "; –: ".join((note, *(REASONS.get(reason, reason) for reason in undefined)))
