@@ -172,9 +172,10 @@ def calibration_answer(
     clauses = rivals.clauses(verdict)
     if not verdict and not clauses:
         return []
-    several_harms = verdict in MISCALIBRATIONS and rivals.has_harm
-    separator = ". " if verdict == UNSURE or several_harms else "; "
-    sentence = separator.join(part for part in (text, *clauses) if part)
+    parts = [part for part in (text, *clauses) if part]
+    sentence = parts[0]
+    for part in parts[1:]:
+        sentence += f"{'. ' if verdict == UNSURE or part.startswith('So ') else '; '}{part}"
     is_harm = verdict in MISCALIBRATIONS or rivals.has_harm
     estimate = as_estimate(ranked[0].get(measure))
     return [
@@ -239,25 +240,22 @@ class _Rivals:
 
     def clauses(self, verdict: str) -> list[str]:
         """Return what is said of these models; verdict: on the best one."""
-        too = verdict in MISCALIBRATIONS
         clauses = list[str]()
+        if self.miscalibrated:
+            clauses.append(self._call_miscalibrated(too=verdict in MISCALIBRATIONS))
         if self.contradicted:  # the most rows first
             models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
             rows = format_count(self.contradicted[models[0]], "observed outcome")
-            it = (
-                "it gave probability 0 to"
-                if len(models) == 1
-                else "they gave probability 0 to up to"
-            )
-            clauses.append(f"{self._call_miscalibrated(models, too=too)}: {it} {rows}")
-        if self.miscalibrated:
-            clauses.append(self._call_miscalibrated(self.miscalibrated, too=too))
+            most = "up to " if len(models) > 1 else ""
+            names = join_names(models, most=MAX_RIVALS)
+            clauses.append(f"{names}{self.tied} gave probability 0 to {most}{rows}")
         if verdict == MISCALIBRATED and self.calibrated:
             clauses.append(self._judge(self.calibrated, "well calibrated"))
         return clauses
 
-    def _call_miscalibrated(self, models: Sequence[str], *, too: bool) -> str:
+    def _call_miscalibrated(self, *, too: bool) -> str:
         """Return that models are miscalibrated; too: the sentence before says it of the best."""
+        models = self.miscalibrated
         if not too:
             return self._judge(models, "miscalibrated")
         names = join_names(models, most=MAX_RIVALS)
