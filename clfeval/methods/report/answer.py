@@ -23,7 +23,7 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
-from clfeval.methods.report.calibration import CALIBRATION_CODE, TIED, calibration_answer
+from clfeval.methods.report.calibration import MISCALIBRATED_CODE, calibration_answer
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
@@ -184,27 +184,40 @@ def report_answer(
         return (_no_leader_answer(ranking),)
     candidates = ranking.candidates
     candidate = str(candidates[0]["model"])
+    calibration = None
+    if calibration_tests or not any(ranking.bounds.values()):
+        calibration = calibration_answer(
+            candidates, best_set, calibration_tests, ranking.level, ranking.references
+        )
     answers = [_best_model_answer(ranking)]
-    if best_set is not None and len(best_set.models) >= FEW and best_set.optimism >= MIN_OPTIMISM:
+    has_fault = calibration is not None and calibration.names_fault
+    if not has_fault and best_set is not None and _shows_optimism(best_set):
         answers.append(_corrected_answer(ranked[0], lead, best_set))
     answers += _identical_models_answer(equal_models)
     if not any("roc_auc" in row for row in ranking.models):
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
-    if calibration_tests or not any(ranking.bounds.values()):
-        answers += calibration_answer(
-            candidates, best_set, calibration_tests, ranking.level, ranking.references
-        )
+    answers += [] if calibration is None else [calibration.answer]
     answers += _net_benefit_answer(ranked, best_by_net_benefit)
-    its = answers[-1].code == CALIBRATION_CODE and TIED not in answers[-1].text
+    its = (  # the sentence on a miscalibrated model may stand elsewhere
+        calibration is not None
+        and answers[-1] is calibration.answer
+        and calibration.ends_with_best
+        and calibration.answer.code != MISCALIBRATED_CODE
+    )
     answers += _decision_curve_answer(
         candidate, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
     )
-    if len(answers) <= FEW:
+    if len(answers) <= FEW and not has_fault:
         answers += _resolution_answer(best_set, lead, ranking.level)
     elif len(answers) > FEW + 1:  # the least important sentence is omitted
         answers = [answer for answer in answers if answer.code != "same-predictions"]
     return tuple(answers)
+
+
+def _shows_optimism(best_set: BestSet) -> bool:
+    """Return whether the bias of the best of several models is worth a sentence."""
+    return len(best_set.models) >= FEW and best_set.optimism >= MIN_OPTIMISM
 
 
 def _no_leader_answer(ranking: ModelRanking) -> Answer:

@@ -154,41 +154,58 @@ CALIBRATION_CODE, MISCALIBRATED_CODE = "probabilities", "miscalibrated"
 UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
 
 
+@dataclass(frozen=True, slots=True)
+class CalibrationAnswer:
+    """The sentence on calibration; names_fault: of any model; ends_with_best: it is named last."""
+
+    answer: Answer
+    names_fault: bool
+    ends_with_best: bool
+
+
 def calibration_answer(
     ranked: Sequence[Row],
     tested: BestSet | None,
     tests: Sequence[Row],
     level: float | None,
     references: Collection[str] = (),
-) -> list[Answer]:
-    """Return sentences on the calibration of the best model and of those that compete with it.
+) -> CalibrationAnswer | None:
+    """Return the sentence on the calibration of the best model and of those that compete with it.
 
     These are the models tied with it; with `references` the others that are compared with them. A
-    model that gave probability 0 to an observed outcome is named in any case, with these rows.
+    model that gave probability 0 to an observed outcome is named in any case, with these rows:
+    before the best one, if that is well calibrated.
     """
     verdict, text, measure = _verdict(ranked[0], tests, level)
     rivals = _Rivals.from_tests(ranked, tested, tests, level, references)
     rivals = rivals if verdict else replace(rivals, tied="")  # no best one is named
+    if not verdict and not rivals.has_fault:
+        return None
     clauses = rivals.clauses(verdict)
-    if not verdict and not clauses:
-        return []
-    parts = [part for part in (text, *clauses) if part]
-    sentence = parts[0]
-    for part in parts[1:]:
-        sentence += f"{'. ' if verdict == UNSURE or part.startswith('So ') else '; '}{part}"
-    is_harm = verdict in MISCALIBRATIONS or rivals.has_harm
+    sentence = text
+    for clause in clauses:
+        separator = ". " if verdict == UNSURE or clause.startswith("So ") else "; "
+        sentence += f"{separator if sentence else ''}{clause}"
+    contradicted = rivals.contradicted_clause()
+    is_first = bool(contradicted) and verdict not in (*MISCALIBRATIONS, UNSURE)
+    parts = [contradicted, sentence] if is_first else [sentence, contradicted]
+    # tied models are harms too, but not of the model that a reader asks about
+    is_harm = verdict in MISCALIBRATIONS or (bool(references) and rivals.has_fault)
     estimate = as_estimate(ranked[0].get(measure))
-    return [
-        Answer(
-            MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
-            f"{sentence}.",
-            (str(ranked[0]["model"]),),
-            measure or None,
-            estimate.value,
-            estimate.low,
-            estimate.high,
-        )
-    ]
+    answer = Answer(
+        MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
+        f"{'; '.join(part for part in parts if part)}.",
+        (str(ranked[0]["model"]),),
+        measure or None,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+    )
+    return CalibrationAnswer(
+        answer,
+        names_fault=verdict in MISCALIBRATIONS or rivals.has_fault,
+        ends_with_best=not clauses and (is_first or not contradicted),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +251,7 @@ class _Rivals:
         )
 
     @property
-    def has_harm(self) -> bool:
+    def has_fault(self) -> bool:
         """Whether one of these models is miscalibrated."""
         return bool(self.contradicted or self.miscalibrated)
 
@@ -243,15 +260,18 @@ class _Rivals:
         clauses = list[str]()
         if self.miscalibrated:
             clauses.append(self._call_miscalibrated(too=verdict in MISCALIBRATIONS))
-        if self.contradicted:  # the most rows first
-            models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
-            rows = format_count(self.contradicted[models[0]], "observed outcome")
-            most = "up to " if len(models) > 1 else ""
-            names = join_names(models, most=MAX_RIVALS)
-            clauses.append(f"{names}{self.tied} gave probability 0 to {most}{rows}")
         if verdict == MISCALIBRATED and self.calibrated:
             clauses.append(self._judge(self.calibrated, "well calibrated"))
         return clauses
+
+    def contradicted_clause(self) -> str:
+        """Return which models gave observed outcomes probability 0, the most outcomes first."""
+        if not self.contradicted:
+            return ""
+        models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
+        outcomes = format_count(self.contradicted[models[0]], "outcome")
+        most = "up to " if len(models) > 1 else ""
+        return f"{join_names(models, most=MAX_RIVALS)} gave {most}{outcomes} probability 0"
 
     def _call_miscalibrated(self, *, too: bool) -> str:
         """Return that models are miscalibrated; too: the sentence before says it of the best."""
