@@ -23,7 +23,7 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
-from clfeval.methods.report.calibration import MISCALIBRATED_CODE, calibration_answer
+from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE, calibration_answer
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
@@ -210,7 +210,7 @@ def report_answer(
     )
     if len(answers) <= FEW and not has_fault:
         answers += _resolution_answer(best_set, lead, ranking.level)
-    elif len(answers) > FEW + 1:  # the least important sentence is omitted
+    elif len(answers) > FEW + (not has_fault):  # the least important sentence is omitted
         answers = [answer for answer in answers if answer.code != "same-predictions"]
     return tuple(answers)
 

@@ -9,7 +9,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Row, Rows, shorten_answer
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT
 from clfeval.methods.report import matched_answer, unpredicted_classes
-from clfeval.methods.report.calibration import MISCALIBRATED_CODE
+from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers
 from clfeval.methods.report.slice_answer import HARMS

@@ -9,7 +9,7 @@ from clfeval.document import Answer
 from clfeval.formatting import format_share
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.other_prevalences import population_cells, prevalence_phrase
-from clfeval.methods.report.calibration import CALIBRATION_CODE
+from clfeval.methods.report.calibration_answer import CALIBRATION_CODE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.records import replace
 

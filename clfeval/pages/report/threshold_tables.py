@@ -85,9 +85,9 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
         note += f"; PPV, NPV and flagged at prevalence {share}"
     goals = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
     if goals:
-        note += f"; goal: {' or '.join(goals)}, maximized under the constraint"
+        note += f"; goal: {' or '.join(goals)}, maximized"
     if any(map(_misses_limit, rows)):
-        note += f"; {MISSED}: misses its limit on new data"
+        note += f"; {MISSED}: misses its limit"
     reasons = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
     undefined = [reason for reason in reasons if reason is not None and reason not in INFINITE]
     return "; –: ".join((note, *(REASONS.get(reason, reason) for reason in undefined)))
