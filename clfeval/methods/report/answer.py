@@ -210,7 +210,7 @@ def report_answer(
     )
     if len(answers) <= FEW and not has_fault:
         answers += _resolution_answer(best_set, lead, ranking.level)
-    elif len(answers) > FEW + (not has_fault):  # the least important sentence is omitted
+    elif len(answers) > FEW + 1:  # the least important sentence is omitted
         answers = [answer for answer in answers if answer.code != "same-predictions"]
     return tuple(answers)
 

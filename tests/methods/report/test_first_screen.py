@@ -65,7 +65,8 @@ def test_a_higher_net_benefit_is_worth_more_than_twins_and_the_power() -> None:
     (worth,) = [one for one in result.answer if one.code == "worth"]
     assert worth.models == ("model 1",)
     few = clfeval.report(six(60), positive="1")
-    assert codes(few) == ["best", "never-predicted", "probabilities", "helps"]
+    few_codes = ["best", "never-predicted", "same-predictions", "probabilities", "helps"]
+    assert codes(few) == few_codes
 
 
 def test_probabilities_that_are_off_in_their_tenths_are_miscalibrated() -> None:
