@@ -52,6 +52,8 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     "also-compared": ("net benefit", "comparisons"),
     "worth": ("net benefit", "models"),
     "probabilities": ("calibration", "calibration_tests"),
+    "never-predicted": ("classes never predicted", "confusion"),
+    "miscalibrated": ("calibration", "calibration_tests"),
     "baseline-rows": ("changes of the rows", "models"),
     "at-prevalence": ("net benefit", "at_prevalence"),
     "operating-point": ("rates at the threshold", "comparisons"),

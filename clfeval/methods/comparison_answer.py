@@ -431,11 +431,43 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         return
     models = tuple(dict.fromkeys(str(row["model"]) for row in compared))
     name = describe_reference(str(compared[0]["reference"]), reference)
-    if len(models) > 1:
-        text = _count_slice_verdicts(compared, lead, name)
-    else:
+    harms = [row for row in _by_size(compared) if row["verdict"] == WORSE]
+    if len(models) == 1:
         text = _list_slice_differences(compared, lead, name)
+    elif harms and len({row["reference"] for row in compared}) == 1:
+        text = _list_slice_harms(harms, compared, lead, name)
+    else:
+        text = _count_slice_verdicts(compared, lead, name)
     yield Answer("within", text, models, lead, harm=_has_harm(compared))
+
+
+def _by_size(rows: Sequence[Row]) -> list[Row]:
+    """Return rows of differences, the largest first."""
+    return sorted(rows, key=lambda row: -abs(as_estimate(row["difference"]).value or 0.0))
+
+
+def _list_slice_harms(
+    harms: Sequence[Row], compared: Sequence[Row], lead: str, reference: str
+) -> str:
+    """Return the sentence on several models in slices: where they are worse; how many others."""
+    parts = [
+        f"{quote_if_ambiguous(str(row['model']))} in {row['slice']} "
+        f"({as_estimate(row['difference']).value or 0.0:+.3f})"
+        for row in harms[:MOST_NAMED]
+    ]
+    are = "is" if len(parts) == 1 else "are"
+    text = (
+        f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} significantly worse "
+    )
+    text += f"than {reference}"
+    others = sum(row["verdict"] != UNDECIDED for row in compared) - len(parts)
+    return f"{text}; {_further_differences(others)}." if others else f"{text}."
+
+
+def _further_differences(count: int) -> str:
+    """Return that further differences in slices are listed."""
+    subject = "another difference is" if count == 1 else f"another {count:,} differences are"
+    return f"{subject} significant, listed below"
 
 
 def _count_slice_verdicts(compared: Sequence[Row], lead: str, reference: str) -> str:
@@ -453,7 +485,7 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
     """Return the sentence on one model in slices: its significant differences, harms first."""
     title, model = CATALOG[lead].title, quote_if_ambiguous(str(compared[0]["model"]))
     verdicts = [kind for kind in VERDICTS if kind != UNDECIDED]
-    significant = [row for kind in verdicts for row in compared if row["verdict"] == kind]
+    significant = [row for kind in verdicts for row in _by_size(compared) if row["verdict"] == kind]
     if not significant:
         slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
         values = f"the {title} of {model}"
@@ -466,4 +498,4 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
     ]
     text = f"Within slices, the {title} of {model} minus that of {reference} is {join_words(parts)}"
     further = len(significant) - len(parts)
-    return f"{text}; {further:,} further slices are listed below." if further else f"{text}."
+    return f"{text}; {_further_differences(further)}." if further else f"{text}."

@@ -326,8 +326,8 @@ def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answe
 
     further: the sentence before names the model and its threshold; leave out these and details.
     """
-    names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
-    ppv, npv, alarms, per_case, benefit = (as_estimate(row[name]) for name in names)
+    names = ("ppv", "npv", "alarms", "alarms_per_case")
+    ppv, npv, alarms, per_case = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
     text = _answer_opening(row, further=further)
     if ppv.value is None or alarms.value is None:
@@ -341,21 +341,39 @@ def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answe
     n_alarms = f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows"
     if further:
         shares[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
-        text += f" has {join_words([*shares, n_alarms])}."
+        text += f" has {join_words([*shares, n_alarms])}{net_benefit_clause(row)}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
     cost = (
         "" if per_case.value is None else f", {format_close(per_case.value, 1)} per case detected"
     )
-    brief = f"{text} has {shares[0]} and raises {n_alarms}{cost}."
-    text += f" has {' and '.join(shares)}. It raises {n_alarms}{cost}."
-    if benefit.value is not None:
-        interval = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
-        text += f" Its net benefit is {interval}; that of treat-none is 0."
-    harm = benefit.high is not None and benefit.high < 0
-    if harm:
-        brief += f" Its net benefit is {format_close(benefit.value or 0.0, 3)}, below treat-none."
+    ending = f"{n_alarms}{cost}{net_benefit_clause(row)}."
+    brief = f"{text} has {shares[0]} and raises {ending}"
+    text += f" has {' and '.join(shares)}. It raises {ending}"
+    gain = as_estimate(row["gain"])
+    harm = gain.high is not None and gain.high < 0
     limits = (ppv.value, ppv.low, ppv.high)
     return Answer("at-prevalence", text, (name,), "ppv", *limits, brief=brief, harm=harm)
+
+
+def net_benefit_clause(row: Row) -> str:
+    """Return the clause that compares the net benefit with both defaults; empty if undefined.
+
+    gain: over the larger of treat-all, which is above 0 where gain and net benefit differ, and
+    treat-none. "Significantly": both confidence intervals exclude 0.
+    """
+    benefit = as_estimate(row["net_benefit"])
+    gain = as_estimate(row["gain"])
+    if benefit.value is None or gain.value is None:
+        return ""
+    default = "treat-none" if gain.value == benefit.value else "treat-all"
+    if gain.low is None or gain.high is None:
+        relation = "above" if gain.value > 0 else "below"
+        return f"; the estimated net benefit is {relation} {default}"
+    if gain.low > 0 and benefit.low is not None and benefit.low > 0:
+        return "; the net benefit significantly exceeds treat-all and treat-none"
+    if gain.high < 0:
+        return f"; the net benefit is significantly below {default}"
+    return f"; the net benefit is not significantly different from {default}"
 
 
 def _answer_opening(row: Row, *, further: bool) -> str:

@@ -42,7 +42,8 @@ def sentence(result: Document, *codes: str) -> str:
 
 def best_sentence(result: Document) -> str:
     """Return the sentence on the best model by the deciding measure, and who is tied with it."""
-    lead, others = deciding_measure(result), {*GATE_CODES, "compared", "slices", "corrected"}
+    lead = deciding_measure(result)
+    others = {*GATE_CODES, "compared", "slices", "within", "heterogeneity", "corrected"}
     said = [one for one in result.answer if one.code not in others]
     found = [i for i, one in enumerate(said) if one.measure == lead]
     first = said[found[0] : found[0] + 2] if found else []

@@ -16,13 +16,14 @@ from clfeval.formatting import (
     format_count,
     format_exact,
     format_number,
+    is_reference,
     join_names,
     quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
-from clfeval.methods.report.calibration import TIED, calibration_answer
+from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE, calibration_answer
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
@@ -124,6 +125,24 @@ class ModelRanking:
         return [rows[model] for model in candidates_first([*rows], self.reference)]
 
     @property
+    def references(self) -> list[str]:
+        """The models that others are compared with."""
+        models = [str(row["model"]) for row in self.models]
+        return [model for model in models if is_reference(model, self.reference)]
+
+    @property
+    def named_models(self) -> list[str]:
+        """The models that answer the question: the best or best candidate, and those tied with it.
+
+        With a reference every candidate.
+        """
+        models = [str(row["model"]) for row in self.candidates]
+        if self.references:
+            return [model for model in models if model not in self.references]
+        ties = {} if self.best_set is None else self.best_set.ties
+        return [*models[:1], *(model for model in models[1:] if ties.get(model))]
+
+    @property
     def rows(self) -> list[Row]:
         """The rows of models with a value, the best first."""
         return _sort_rows(self.models, self.lead)
@@ -159,29 +178,44 @@ def report_answer(
     equal_models: EqualModels,
     best_by_net_benefit: BestSet | None = None,
 ) -> tuple[Answer, ...]:
-    """Return the sentences on the best model, corrected value, calibration, net benefit."""
+    """Return the sentences on best model, corrected value, calibration and net benefit."""
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
     if not ranked:
         return (_no_leader_answer(ranking),)
     candidates = ranking.candidates
     candidate = str(candidates[0]["model"])
+    calibration = None
+    if calibration_tests or not any(ranking.bounds.values()):
+        calibration = calibration_answer(
+            candidates, best_set, calibration_tests, ranking.level, ranking.references
+        )
     answers = [_best_model_answer(ranking)]
-    if best_set is not None and len(best_set.models) >= FEW and best_set.optimism >= MIN_OPTIMISM:
+    has_fault = calibration is not None and calibration.names_fault
+    if not has_fault and best_set is not None and _shows_optimism(best_set):
         answers.append(_corrected_answer(ranked[0], lead, best_set))
     answers += _identical_models_answer(equal_models)
     if not any("roc_auc" in row for row in ranking.models):
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
-    if calibration_tests or not any(ranking.bounds.values()):
-        answers += calibration_answer(candidates, best_set, calibration_tests, ranking.level)
+    answers += [] if calibration is None else [calibration.answer]
     answers += _net_benefit_answer(ranked, best_by_net_benefit)
-    its = answers[-1].code == "probabilities" and TIED not in answers[-1].text
+    its = (  # the sentence on a miscalibrated model may stand elsewhere
+        calibration is not None
+        and answers[-1] is calibration.answer
+        and calibration.ends_with_best
+        and calibration.answer.code != MISCALIBRATED_CODE
+    )
     answers += _decision_curve_answer(
         candidate, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
     )
-    if len(answers) <= FEW:
+    if len(answers) <= FEW and not has_fault:
         answers += _resolution_answer(best_set, lead, ranking.level)
     return tuple(answers)
+
+
+def _shows_optimism(best_set: BestSet) -> bool:
+    """Return whether the bias of the best of several models is worth a sentence."""
+    return len(best_set.models) >= FEW and best_set.optimism >= MIN_OPTIMISM
 
 
 def _no_leader_answer(ranking: ModelRanking) -> Answer:

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import inf, isfinite, sqrt
+from math import isfinite, sqrt
 from typing import Any, Literal
 
 import numpy as np
 
 from clfeval.arrays import Floats, Ints, divide
 from clfeval.compare.change import number_or_none
-from clfeval.compare.families import BestSet
 from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value
+from clfeval.document import Row, Rows
 from clfeval.document.rows import deferred_rows
-from clfeval.formatting import (
-    format_count,
-    format_number,
-    format_p_value,
-    join_names,
-    quote_if_ambiguous,
-)
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.hypothesis_tests import (
     CalibrationTests,
@@ -39,7 +31,6 @@ from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
-from clfeval.records import dataclass
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
@@ -139,202 +130,6 @@ def _run_score_tests(
     assert owned is not None
     x, inner = log_odds(few.scores), log_odds_slice(few.scores)
     return clustered_score_tests(few.scores, x, both, inner, owned, heavy)
-
-
-SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
-GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
-HARDLY = 0.02  # negligible difference of shares
-MISCALIBRATED = "{} is miscalibrated: {}"
-WELL = "{} is well calibrated"
-TIED = ", tied with it,"
-UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
-FAULTY = ("miscalibrated", "in reverse", UNSURE)  # words of a sentence on a fault
-
-
-def calibration_answer(
-    ranked: Sequence[Row], tested: BestSet | None, tests: Sequence[Row], level: float | None
-) -> list[Answer]:
-    """Return sentences on the calibration of the best model and of those tied with it."""
-    verdict, text, measure = _verdict(ranked[0], tests, level)
-    if not verdict:
-        return []
-    ties = {} if tested is None else tested.ties
-    wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
-    contradicted = {str(row["model"]) for row in tests if cell_value(row.get("contradicted"))}
-    others = [  # a note names those that gave probability 0 to observed outcomes
-        str(row["model"])
-        for row in ranked[1:]
-        if row["model"] not in contradicted
-        if ties.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
-    ]
-    if others:
-        how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += ". " if verdict == UNSURE else "; "
-        text += f"{join_names(others)}{TIED} {'is' if len(others) == 1 else 'are'} {how}"
-    one = as_estimate(ranked[0][measure])
-    return [
-        Answer(
-            "probabilities",
-            f"{text}.",
-            (str(ranked[0]["model"]),),
-            measure,
-            one.value,
-            one.low,
-            one.high,
-            harm=any(word in text for word in FAULTY),
-        )
-    ]
-
-
-def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
-    """Return the verdict on a model, the sentence, and the measure, or empty strings.
-
-    Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
-    is below 1 - level; slightly so where no fault is large. Well calibrated: intervals contain the
-    ideal and exclude a large fault.
-    """
-    overconfidence, slope, shift = (
-        as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL)
-    )
-    if overconfidence.value is not None:
-        facts = _overconfidence_facts(overconfidence, level)
-    elif slope.value is None and slope.reason != "separation":
-        return "", "", ""
-    else:
-        facts = _slope_facts(slope, shift, as_estimate(row["roc_auc"]).value, level)
-    verdict = "The calibration of {} is unknown"
-    fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
-    test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
-    p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
-    if contradicted or (p is not None and level is not None and p < 1 - level):
-        verdict = MISCALIBRATED
-        if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
-            verdict = "{} is miscalibrated, but only slightly: {}"
-        fault = _name_fault(fault, test, facts.measure)
-    elif p is not None and level is not None and facts.known:
-        verdict = "There are too few rows to assess the calibration of {}"
-        if facts.faults or facts.narrow:
-            verdict = UNSURE if facts.faults else WELL
-    text = verdict
-    if slope.high is not None and slope.high < 0:
-        text = "{} ranks in reverse: rows with higher scores are less often positive"
-    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({facts.text})"
-    if text == UNSURE:
-        sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
-    return verdict, sentence, facts.measure
-
-
-def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
-    """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
-    models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
-    rows = [row for row in tests if row["model"] == model]
-    p_values = [p for row in rows if (p := cell_value(row["p"])) is not None]
-    alone = min(1.0, len(TESTS) * min(p_values))
-    adjusted = cell_value(rows[-1]["p_adjusted"]) or 0.0
-    value, _, interval = facts.text.partition(", ")
-    text = f"{quote_if_ambiguous(model)} has {value}"
-    text += f" ({interval})" if interval else ""
-    text += f", {' and '.join(facts.faults)}; {UNSURE} {format_p_value(alone)}"
-    if len(models) > 1:
-        adjusted_text = format_p_value(adjusted).removeprefix("p ")
-        text += f", {adjusted_text} adjusted for {len(models):,} models"
-    return text
-
-
-@dataclass(frozen=True, slots=True)
-class _CalibrationFacts:
-    """What the intervals of a model say of its calibration.
-
-    measure: by which; known: it has a value; text: its value; faults: of the probabilities. close:
-    the limits are near the ideal; narrow: they exclude a large fault.
-    """
-
-    measure: str
-    known: bool
-    text: str
-    faults: Sequence[str]
-    close: bool
-    narrow: bool
-
-
-def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _CalibrationFacts:
-    """Return what the overconfidence of a model of several classes says."""
-    return _CalibrationFacts(
-        OVERCONFIDENCE,
-        overconfidence.value is not None,
-        _format_estimate(OVERCONFIDENCE, overconfidence, level),
-        _interval_faults(overconfidence, 0, "underconfident", "overconfident"),
-        _farthest_distance(overconfidence, 0) <= HARDLY,
-        (overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
-    )
-
-
-def _slope_facts(
-    slope: Estimate, shift: Estimate, area: float | None, level: float | None
-) -> _CalibrationFacts:
-    """Return what calibration slope and calibration-in-the-large say; area: the ROC AUC."""
-    text = _format_estimate("slope", slope, level)
-    faults = _interval_faults(slope, 1, "too extreme", "not extreme enough")
-    average = _interval_faults(shift, 0, "too high on average", "too low on average")
-    if average and not faults:
-        text = _format_estimate("calibration-in-the-large", shift, level)
-    if slope.value is None:
-        text = f"slope undefined: {_explain_undefined_slope(area, shift)}"
-        faults = ["not extreme enough"] * (area == 1)
-    return _CalibrationFacts(
-        SLOPE,
-        slope.value is not None,
-        text,
-        [*faults, *average],
-        max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
-        GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1],
-    )
-
-
-def _name_fault(fault: str, test: Row, measure: str) -> str:
-    """Return the fault of a miscalibrated model, by its score tests where intervals show none."""
-    contradicted = cell_value(test.get("contradicted"))
-    if contradicted:
-        certain = "0 for the observed outcome" if measure == SLOPE else "1 for another class"
-        zero = f"{format_count(contradicted, 'row')} had probability {certain}"
-        return f"{fault}, and {zero}" if fault else zero
-    groups, gap = (cell_value(test[name]) or 0.0 for name in ("groups_off", "largest_gap"))
-    if not fault and groups:
-        fault = "the share of positives deviates from the mean score in "
-        fault += f"{format_count(groups, 'score group')} by up to {format_number(gap)}"
-    return fault or "slope and intercept jointly differ from 1 and 0"
-
-
-def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
-    """Return why the slope is undefined."""
-    if shift.value is None:
-        return "nearly all scores are 0 or 1"
-    why = {
-        0.5: "all scores are equal",
-        1.0: "scores separate the classes",
-        0.0: "scores separate the classes in reverse",
-    }
-    return why.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
-
-
-def _format_estimate(name: str, one: Estimate, level: float | None) -> str:
-    """Write a measure with its confidence interval, where there is one."""
-    text = f"{name} {format_number(one.value or 0.0)}"
-    if level is None or one.low is None or one.high is None:
-        return text
-    return f"{text}, {100 * level:g}% CI {format_number(one.low)} to {format_number(one.high)}"
-
-
-def _interval_faults(one: Estimate, ideal: float, below: str, above: str) -> list[str]:
-    """Return the fault of a value whose interval excludes the ideal, else an empty list."""
-    if one.high is not None and one.high < ideal:
-        return [below]
-    return [above] if one.low is not None and one.low > ideal else []
-
-
-def _farthest_distance(one: Estimate, ideal: float) -> float:
-    """Return the distance of the farther limit from the ideal; infinite if unknown."""
-    return max(inf if end is None else abs(end - ideal) for end in (one.low, one.high))
 
 
 CURVE_BINS = 20  # of a distribution

@@ -46,6 +46,7 @@ from clfeval.methods.report.answer import (
     choose_tested_models,
     report_answer,
 )
+from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.model_estimates import (
@@ -61,11 +62,11 @@ from clfeval.methods.report.multiclass_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
-from clfeval.methods.report.slice_answer import SliceModels, insert_slices
+from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.methods.report.unpredicted_classes import (
     UNKNOWN,
+    UnpredictedClasses,
     lowest_recall_cells,
-    unpredicted_class_notes,
 )
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
@@ -125,9 +126,8 @@ def multiclass_result(
         "calibration_tests": adjust_calibration_tests(measured.calibration_tests),
         **compared.tables,
         "confusion": _confusion_table(labels),
+        **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
     }
-    if len(labels) > 1:
-        tables |= {**slices.tables, "comparisons": comparison_rows}
     if options.dummies:
         tables["baselines"] = _baseline_table(
             all_rows, question.requested, measured.rows, options.seed
@@ -135,22 +135,26 @@ def multiclass_result(
     leader, *further = report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
     )
-    answer = (
-        *_order_answers(predictions),
-        *insert_slices(
-            comparison_answers(comparison_rows, question.lead, options, measure_names),
-            slices.sentences[:1],
-        ),
-        leader,
-        *slices.sentences[1:],
-        *further,
+    unpredicted = UnpredictedClasses.from_tables(
+        all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
+    sentences = (
+        *_class_order_answers(predictions),
+        *comparison_answers(comparison_rows, question.lead, options, measure_names),
+        *slices.sentences,
+        *(leader, *unpredicted.answers(ranking.named_models), *further),
+    )
+    answer = tuple(order_answers(sentences, comparison_rows))
     return Document(
         **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
         summary=_summary(all_rows, predictions),
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
         answer=answer,
-        warnings=_notes(all_rows, predictions, question.requested, measured.lost),
+        warnings=(
+            *_class_notes(all_rows),
+            *unpredicted.notes(answer),
+            *_measure_notes(all_rows.unit, predictions, question.requested, measured.lost),
+        ),
     )
 
 
@@ -173,20 +177,14 @@ def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
     return EqualModels(identical_columns(dict(votes)))
 
 
-def _notes(
-    all_rows: ClassPatterns,
+def _measure_notes(
+    unit: float,
     predictions: PredictionCounts,
     requested: Sequence[RequestedMeasure],
     lost: Mapping[str, float],
 ) -> tuple[ResultNote, ...]:
-    """Return the warnings; lost: rows whose class had probability 0, by model."""
-    return (
-        *_class_notes(all_rows),
-        *unpredicted_class_notes(all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit),
-        *clipped_note(lost, all_rows.unit),
-        *counting_notes(predictions),
-        *caveat_notes(requested),
-    )
+    """Return the warnings on measures; lost: rows whose class had probability 0, by model."""
+    return (*clipped_note(lost, unit), *counting_notes(predictions), *caveat_notes(requested))
 
 
 def _named_measures(predictions: PredictionCounts, text: str) -> list[str]:
@@ -456,7 +454,7 @@ def _summary(all_rows: ClassPatterns, predictions: PredictionCounts) -> dict[str
     }
 
 
-def _order_answers(predictions: PredictionCounts) -> list[Answer]:
+def _class_order_answers(predictions: PredictionCounts) -> list[Answer]:
     """Return the hint on ordered classes, if labels are numbered or graded."""
     of_labels = all(model.kind != "classes" for model in predictions.models)
     numbered = guess_class_order(predictions.order)

@@ -9,6 +9,7 @@ from clfeval.document import Answer
 from clfeval.formatting import format_share
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.other_prevalences import population_cells, prevalence_phrase
+from clfeval.methods.report.calibration_answer import CALIBRATION_CODE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.records import replace
 
@@ -67,5 +68,6 @@ def restrict_answers(
     """
     has_others = options.uses_thresholds or options.populations or shortened
     left_out = ["corrected"] if has_others else []
-    left_out += CURVE_CODES if options.best_threshold else ()
+    # with a threshold, only that the model is miscalibrated
+    left_out += (*CURVE_CODES, CALIBRATION_CODE) if options.best_threshold else ()
     return [answer for answer in answers if answer.code not in left_out]

@@ -51,6 +51,7 @@ from clfeval.methods.report.answer import (
     sample_notes,
     score_notes,
 )
+from clfeval.methods.report.answer_order import two_class_answer
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.complement_scores import measure_complements
 from clfeval.methods.report.heterogeneity import heterogeneity_answer, heterogeneity_rows
@@ -64,10 +65,10 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers, sample_size
+from clfeval.methods.report.prevalence_names import sample_size
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
-from clfeval.methods.report.slice_answer import SliceModels, insert_slices
+from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
@@ -81,7 +82,7 @@ from clfeval.methods.report.slice_tests import (
     slice_values,
 )
 from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
-from clfeval.methods.report.unpredicted_classes import unpredicted_label_notes
+from clfeval.methods.report.unpredicted_classes import UnpredictedClasses
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 
@@ -169,30 +170,30 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         compared=options.reference is not None and len(sample.slices) > 1,
         by=bool({*sample.roles.by} - {"file"}),
     )
-    leader, *further = _leader_answers(sample, question, measured, ranking, tables, options)
-    answer = (
-        *_comparison_sentences(sample, compared, slices, tables, options),
-        *_threshold_answers(tables, leader, options),
-        leader,
-        *slices.sentences[1:],
-        *restrict_answers(further, options, shortened=len(slices.sentences) > 1),
+    unpredicted = UnpredictedClasses.from_labels(sample)
+    comparison_sentences = _comparison_sentences(sample, compared, comparison_rows, tables, options)
+    answer = two_class_answer(
+        sample,
+        [*comparison_sentences, *slices.sentences],
+        _leader_answers(sample, question, measured, ranking, tables, options),
+        unpredicted.answers(ranking.named_models),
+        tables,
+        options,
     )
-
-    def models_of_slices() -> list[Row]:
-        return _of_slices(two_class_model_rows(sample, measured.table))
-
     weighed = sample.slices[None].fractional
     return Document(
         **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
         summary=_summary(sample),
         tables={
-            "models": RowsBySlice(models, models_of_slices),
+            "models": RowsBySlice(models, partial(_slice_model_rows, sample, measured)),
             **tables,
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
         },
-        answer=tuple(name_prevalences(answer, sample, options)),
+        answer=answer,
         warnings=(
+            *sample_notes(sample),
+            *unpredicted.notes(answer),
             *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
             *stored_threshold_notes(sample, options),
         ),
@@ -202,23 +203,22 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
 def _comparison_sentences(
     sample: Sample,
     compared: TwoClassComparisons,
-    slices: SlicesTested,
+    comparison_rows: Sequence[Row],
     tables: Mapping[str, Rows],
     options: ReportOptions,
 ) -> list[Answer]:
-    """Return sentences on the reference, at its specificity first, with the first one on slices."""
+    """Return the sentences on the reference, that at its specificity first."""
     sentences = comparison_answers(
-        [*compared.rows, *slices.comparisons],
+        comparison_rows,
         compared.lead,
         options,
         _measure_table_names,
         compared.instead,
         _make_operating_point(sample),
     )
-    at_specificity = put_same_specificity_first(
+    return put_same_specificity_first(
         [*sentences], tables.get(TABLE, ()), options.reference, options.level
     )
-    return insert_slices(at_specificity, slices.sentences[:1])
 
 
 def _min_cell(sample: Sample) -> int:
@@ -520,17 +520,6 @@ def _leader_answers(
     return [leader, *further]
 
 
-def _threshold_answers(
-    tables: Mapping[str, Rows], leader: Answer, options: ReportOptions
-) -> tuple[Answer, ...]:
-    """Return the sentences on chosen thresholds and on prevalences."""
-    if not (options.uses_thresholds or options.populations):
-        return ()
-    from clfeval.methods.report.threshold_rules import threshold_answers
-
-    return threshold_answers(tables, leader.models, options.level)
-
-
 def _summary(sample: Sample) -> dict[str, Any]:
     """Return the totals of classes and models, and below which counts are hidden."""
     min_cell = _min_cell(sample)
@@ -548,15 +537,13 @@ def _notes(
     models: Sequence[Row],
     bound_note: Sequence[ResultNote],
 ) -> tuple[ResultNote, ...]:
-    """Return the warnings; contradicted: rows whose class had probability 0, by model."""
+    """Return the warnings on measures; contradicted: rows whose class had probability 0."""
     # requested log losses; the first screen has none with two classes
     asks_log_loss = any(
         measure.measure.id in ("log_loss", "log_loss_skill") and measure.by != "default"
         for measure in requested
     )
     return (
-        *sample_notes(sample),
-        *unpredicted_label_notes(sample),
         *bound_note,
         *score_notes(models, contradicted, sample.positive),
         *(provenance.clipped_note(contradicted) if asks_log_loss else ()),
@@ -566,6 +553,11 @@ def _notes(
 
 def _of_slices(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["slice"] is not None]
+
+
+def _slice_model_rows(sample: Sample, measured: SampleMeasures) -> list[Row]:
+    """Return the rows of models in slices."""
+    return _of_slices(two_class_model_rows(sample, measured.table))
 
 
 def _measure_table_names(text: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, log
 
 from clfeval.compare.change import BETTER, CHANGED, WORSE
@@ -13,6 +13,7 @@ from clfeval.formatting import (
     format_count,
     format_number,
     format_p_value,
+    is_reference,
     join_names,
     join_words,
     printable,
@@ -30,10 +31,14 @@ HARMS = (WORSE, CHANGED)
 
 @dataclass(frozen=True, slots=True)
 class SliceModels:
-    """The models whose slices are tested, the most important first; every: all of the report."""
+    """The models whose slices are tested, the most important first; every: all of the report.
+
+    references: those that others are compared with.
+    """
 
     names: Sequence[str]
     every: bool
+    references: Sequence[str] = ()
 
     @classmethod
     def from_ranking(
@@ -50,17 +55,11 @@ class SliceModels:
         models = candidates_first(ranked, reference)
         if best_set is not None and reference is None and not requested:
             models = [model for model in models if best_set.ties.get(model)] or models[:1]
-        return cls(models[:MOST_MODELS], len(models) == len(ranked) <= MOST_MODELS)
-
-
-def insert_slices(comparisons: Iterable[Answer], slices: Sequence[Answer]) -> list[Answer]:
-    """Return sentences on comparisons with that on slices before the one within slices.
-
-    So no slice in which a model is better than the reference stands before a harm.
-    """
-    sentences = list(comparisons)
-    last = [answer for answer in sentences if answer.code == "within"]
-    return [*(answer for answer in sentences if answer not in last), *slices, *last]
+        return cls(
+            models[:MOST_MODELS],
+            len(models) == len(ranked) <= MOST_MODELS,
+            [model for model in models if is_reference(model, reference)],
+        )
 
 
 def harm_size(row: Row, slice_row: Row) -> float:
@@ -109,7 +108,7 @@ def slice_answer(
         text += "are needed inside and outside the slice."
         yield Answer("slices", text, tuple(tested_models.names[:1]))
         return
-    harms = _harms(slices, tested)
+    harms = _harms(slices, tested, tested_models.references)
     yield (
         _harms_answer(harms, tested, tested_models)
         if harms
@@ -117,8 +116,11 @@ def slice_answer(
     )
 
 
-def _harms(slices: Sequence[Row], tested: Sequence[Row]) -> list[_Harm]:
-    """Return the slices in which models are significantly worse, or different, the worst first."""
+def _harms(slices: Sequence[Row], tested: Sequence[Row], references: Sequence[str]) -> list[_Harm]:
+    """Return the slices in which models are significantly worse, or different, the worst first.
+
+    Those of a reference come after those of the models that are compared with it.
+    """
     slice_rows = {(str(row["model"]), str(row["slice"])): row for row in slices}
     rows_by_pair = dict[tuple[str, str], list[Row]]()
     for row in tested:
@@ -130,7 +132,11 @@ def _harms(slices: Sequence[Row], tested: Sequence[Row]) -> list[_Harm]:
         sizes = {id(row): harm_size(row, slice_row) for row in rows}
         worst = sorted(rows, key=lambda row: (row["verdict"] != WORSE, -sizes[id(row)]))
         harms.append(_Harm(model, label, worst, slice_row, sizes[id(worst[0])]))
-    harms.sort(key=lambda harm: (harm.rows[0]["verdict"] != WORSE, -harm.size))
+
+    def importance(harm: _Harm) -> tuple[bool, bool, float]:
+        return harm.rows[0]["verdict"] != WORSE, harm.model in references, -harm.size
+
+    harms.sort(key=importance)
     return harms
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer, Row, as_estimate
 from clfeval.formatting import format_close, quote_if_ambiguous
-from clfeval.methods.other_prevalences import prevalence_phrase
+from clfeval.methods.other_prevalences import net_benefit_clause, prevalence_phrase
 
 PEOPLE = 1_000  # as many as the rows of `alarms`
 LEAST_POSITIVES = 10  # among the people of a sentence
@@ -30,8 +30,7 @@ def consequence_answer(row: Row) -> Answer:
     text += "detected"
     if per_case.value is not None:
         text += f": {_format_alarms(per_case.value)} alarms per case"
-    verdict = _net_benefit_verdict(as_estimate(row["net_benefit"]), as_estimate(row["gain"]))
-    text += f"; {verdict}" if verdict else ""
+    text += net_benefit_clause(row)
     return Answer("at-prevalence", f"{text}.", (name,), "ppv", ppv.value, ppv.low, ppv.high)
 
 
@@ -51,23 +50,3 @@ def _format_people(people: float) -> str:
 def _format_alarms(per_case: float) -> str:
     """Write a number of alarms per case with about two digits."""
     return f"{round(per_case):,}" if per_case >= MANY_ALARMS else format_close(per_case, 1)
-
-
-def _net_benefit_verdict(benefit: Estimate, gain: Estimate) -> str:
-    """Return the clause that compares the net benefit with both defaults; empty if undefined.
-
-    gain: over the larger of treat-all, which is above 0 where gain and net benefit differ, and
-    treat-none. "Significantly": both confidence intervals exclude 0.
-    """
-    if benefit.value is None or gain.value is None:
-        return ""
-    default = "treat-none" if gain.value == benefit.value else "treat-all"
-    lower = [estimate.low for estimate in (benefit, gain)]
-    if gain.low is None or gain.high is None:
-        relation = "above" if gain.value > 0 else "below"
-        return f"the estimated net benefit is {relation} {default}"
-    if all(limit is not None and limit > 0 for limit in lower):
-        return "the net benefit significantly exceeds treat-all and treat-none"
-    if gain.high < 0:
-        return f"the net benefit is significantly below {default}"
-    return f"the net benefit is not significantly different from {default}"

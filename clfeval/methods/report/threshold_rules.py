@@ -286,13 +286,13 @@ def _threshold_answer(row: Row, level: float) -> Answer:
         text += " and unknown on new data."
         return Answer("best-cut", text, (model,), measure)
     expected = f"{title} {_format_estimate(corrected, level)}"
-    advice = ""
+    limit_sentence = ""
     if limited.value is None:
         expected += f", compared with {_format_estimate(value, level)} on these rows"
     else:
-        phrase, advice = _limit_phrase(row, limited, level)
+        phrase, limit_sentence = _limit_phrase(row, limited, level)
         expected = f"{phrase} and {expected}"
-    text += f". On new data expect {expected.removeprefix('expected ')}.{advice}"
+    text += f". On new data expect {expected.removeprefix('expected ')}.{limit_sentence}"
     return Answer(
         "best-cut", text, (model,), measure, corrected.value, corrected.low, corrected.high
     )
@@ -335,18 +335,17 @@ def _threshold_phrase(row: Row, name: str) -> str:
 
 
 def _limit_phrase(row: Row, limited: Estimate, level: float) -> tuple[str, str]:
-    """Return the phrase on the limited measure on new data, and an advice if it is beyond."""
+    """Return the phrase on the limited measure on new data, and the sentence on a missed limit."""
     title, is_lower, limit = _parse_limit(row)
     phrase = f"{title} {_format_estimate(limited, level)}"
-    value = limited.value or 0.0
-    if not (value < limit if is_lower else value > limit):
+    if not row["misses_limit"]:
         return phrase, ""
-    advice = ""
+    text = f" The expected {title} misses the limit of {limit:g}"
     name, _, number = str(row["chosen_by"]).partition(">=" if is_lower else "<=")
     if name in SAFE:
         safe = f"{name}{'.low>=' if is_lower else '.high<='}{number}"
-        advice = f" Choose '{safe}' for {_format_confidence(level)} confidence."
-    return f"{phrase}, {'below' if is_lower else 'above'} {limit:g},", advice
+        text += f"; choose '{safe}' for {_format_confidence(level)} confidence"
+    return phrase, f"{text}."
 
 
 def _parse_limit(row: Row) -> tuple[str, bool, float]:

@@ -64,6 +64,7 @@ RATES = {
     for name in ("sensitivity", "specificity", "precision", "npv")
 }
 FLAGGED_MEASURE = RequestedMeasure("flagged", CATALOG["detection_prevalence"], {})
+ROUNDING = 1e-12  # by which a value may be beyond a limit
 BLOCK = 2**10  # tables per block of limits
 
 
@@ -199,6 +200,7 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
         "value": undefined,
         "corrected": undefined,
         "limited": undefined if rule.within else None,
+        "misses_limit": None,
         **dict.fromkeys((*RATES, "flagged"), undefined),
     }
 
@@ -227,9 +229,17 @@ def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
         "value": make_estimate(values[0]),
         "corrected": estimates[0],
         "limited": estimates[1] if rule.within else None,
+        "misses_limit": _misses_limit(rule, estimates[1]) if rule.within else None,
         **dict(zip(RATES, rates, strict=True)),
         "flagged": estimates[-1],
     }
+
+
+def _misses_limit(rule: ThresholdRule, expected: Estimate) -> bool | None:
+    """Return whether the limited measure, expected on new data, is beyond the limit asked for."""
+    if expected.value is None:
+        return None
+    return rule.sign * (expected.value - rule.at) < -ROUNDING
 
 
 def _rule_measure(requested: RequestedMeasure) -> RequestedMeasure:

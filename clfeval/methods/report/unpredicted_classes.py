@@ -2,51 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from clfeval.arrays import Counts
 from clfeval.counts.patterns import from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import Estimate, ResultNote, Row, as_estimate
-from clfeval.formatting import format_count, join_names, join_words, quote_if_ambiguous
+from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
+from clfeval.formatting import (
+    format_count,
+    format_exact,
+    join_names,
+    join_words,
+    quote_if_ambiguous,
+)
 from clfeval.methods.report.scores import negative_name
+from clfeval.records import dataclass
 
 CODE = "never-predicted"
 MAX_LISTED, MAX_MODELS = 3, 6  # classes and models by name
 
 
-def unpredicted_class_notes(
-    models: Sequence[str], classes: Sequence[str], tables: Counts, unit: float = 1
-) -> Iterator[ResultNote]:
-    """Yield a note per model on the classes that it never predicts, with their rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class UnpredictedClasses:
+    """Classes that models never predict, though truth has them; sizes: rows of each class.
 
-    tables (k, C, C): rows by true and predicted class. Models without the same classes share one.
+    places: the indices of these classes, by model. thresholds: of the predictions, by model.
     """
-    rows = from_units(tables.sum(axis=2), unit)
-    never = (tables.sum(axis=1) == 0) & (rows > 0)
-    models_by_classes: dict[tuple[int, ...], list[int]] = {}
-    for i in range(len(models)):
-        if never[i].any():
-            places = tuple(np.flatnonzero(never[i]).tolist())
-            models_by_classes.setdefault(places, []).append(i)
-    for places, indices in models_by_classes.items():
-        sizes = rows[indices[0]]
-        classes_with_rows = [f"{_class_name(classes[j])} ({_count_rows(sizes[j])})" for j in places]
+
+    classes: Sequence[str]
+    sizes: Sequence[float]
+    places: Mapping[str, tuple[int, ...]]
+    thresholds: Mapping[str, float | None]
+
+    @classmethod
+    def from_tables(
+        cls,
+        models: Sequence[str],
+        classes: Sequence[str],
+        tables: Counts,
+        unit: float = 1,
+        thresholds: Mapping[str, float | None] | None = None,
+    ) -> UnpredictedClasses:
+        """Return those of tables (k, C, C): rows of k models by true and predicted class."""
+        rows = from_units(tables.sum(axis=2), unit)
+        never = (tables.sum(axis=1) == 0) & (rows > 0)
+        places = {model: tuple(np.flatnonzero(never[i]).tolist()) for i, model in enumerate(models)}
+        sizes = rows[0].tolist() if len(rows) else []
+        return cls(classes, sizes, places, thresholds or {})
+
+    @classmethod
+    def from_labels(cls, sample: Sample) -> UnpredictedClasses:
+        """Return those of two classes, of models whose labels or thresholds are known."""
+        counts, predictions = sample.slices[None], sample.counted
+        places = [
+            i
+            for i, model in enumerate(counts.models)
+            if sample.sampled and (predictions is None or predictions.knows_labels(None, model))
+        ]
+        cells = np.array([[counts.tp, counts.fn], [counts.fp, counts.tn]])
+        tables = cells.transpose(2, 0, 1)[places]
+        names = [counts.models[i] for i in places]
+        classes = (sample.positive, negative_name(sample))
+        return cls.from_tables(names, classes, tables, counts.unit, sample.thresholds)
+
+    def answers(self, models: Sequence[str]) -> list[Answer]:
+        """Return the sentence on those of `models` that never predict a class; none of others."""
+        unpredicting = [model for model in models if self.places.get(model)]
+        if not unpredicting:
+            return []
+        parts = [
+            f"{subject} never {verb} {classes}"
+            for subject, verb, classes in self._clauses(unpredicting, "0 of ")
+        ]
+        thresholds = {self.thresholds.get(model) for model in unpredicting}
+        text = f"{'; '.join(parts)}."
+        if len(thresholds) == 1 and None not in thresholds:
+            text = f"At threshold {format_exact(float(str(*thresholds)))}, {text}"
+        return [Answer(CODE, text, tuple(unpredicting), harm=True)]
+
+    def notes(self, answers: Sequence[Answer]) -> Iterator[ResultNote]:
+        """Yield notes on the models that no sentence of an answer names for it."""
+        models_in_answer = {
+            model for answer in answers if answer.code == CODE for model in answer.models
+        }
+        for subject, verb, classes in self._clauses(
+            [model for model in self.places if model not in models_in_answer]
+        ):
+            yield ResultNote(CODE, f"{subject} never {verb} {classes}")
+
+    def _clauses(self, models: Sequence[str], share: str = "") -> Iterator[tuple[str, str, str]]:
+        """Yield subject, verb and classes; models without the same classes share a clause."""
+        models_by_classes: dict[tuple[int, ...], list[str]] = {}
+        for model in models:
+            if self.places[model]:
+                models_by_classes.setdefault(self.places[model], []).append(model)
+        for places, names in models_by_classes.items():
+            subject, verb = join_names(names, most=MAX_MODELS), "predict" + "s" * (len(names) == 1)
+            if len(names) == len(self.places) and len(names) > 1:
+                subject = "every model"
+                verb = "predicts"
+            yield subject, verb, self._list_classes(places, share)
+
+    def _list_classes(self, places: Sequence[int], share: str) -> str:
+        """Return the names of classes with their rows; share: before these."""
+        classes = [
+            f"{_class_name(self.classes[j])} ({share}{_count_rows(self.sizes[j])})" for j in places
+        ]
         if (further := len(places) - MAX_LISTED) > 0:
-            left = _count_rows(sum(sizes[j] for j in places[MAX_LISTED:]))
-            rest = f"{further:,} more class{'es' * (further > 1)} ({left})"
-            classes_with_rows = [*classes_with_rows[:MAX_LISTED], rest]
-        names = [models[i] for i in indices]
-        subject, verb = join_names(names, most=MAX_MODELS), "predict" + "s" * (len(names) == 1)
-        if len(names) == len(models) and len(names) > 1:
-            subject = "every model"
-            verb = "predicts"
-        yield ResultNote(
-            CODE,
-            f"{subject} never {verb} {join_words(classes_with_rows, most=len(classes_with_rows))}",
-        )
+            left = _count_rows(sum(self.sizes[j] for j in places[MAX_LISTED:]))
+            rest = f"{further:,} more class{'es' * (further > 1)} ({share}{left})"
+            classes = [*classes[:MAX_LISTED], rest]
+        return join_words(classes, most=len(classes))
 
 
 def _class_name(name: str) -> str:
@@ -57,22 +125,6 @@ def _class_name(name: str) -> str:
 def _count_rows(rows: float) -> str:
     """Write a number of rows of a class; fractions are rounded, but for those below a half."""
     return format_count(float(rows), "row") if rows >= 0.5 else f"{rows:.2g} rows"
-
-
-def unpredicted_label_notes(sample: Sample) -> Iterator[ResultNote]:
-    """Yield the notes of models of two classes whose labels or thresholds are known."""
-    counts, predictions = sample.slices[None], sample.counted
-    places = [
-        i
-        for i, model in enumerate(counts.models)
-        if predictions is None or predictions.knows_labels(None, model)
-    ]
-    if not places or not sample.sampled:
-        return
-    tables = np.array([[counts.tp, counts.fn], [counts.fp, counts.tn]]).transpose(2, 0, 1)[places]
-    classes = (sample.positive, negative_name(sample))
-    names = [counts.models[i] for i in places]
-    yield from unpredicted_class_notes(names, classes, tables, counts.unit)
 
 
 def lowest_recall_cells(measures: Sequence[Row]) -> dict[tuple[object, object], Row]:

@@ -159,10 +159,17 @@ class TuneAnswers:
         lead = self.lead(rows)
         constant = "" if lead is None else self._constant(rows[0], lead.cell)
         if lead is not None and constant and self.measure == ACCURACY:
-            yield self._constant_answer(rows, constant)
+            if not self._has_net_benefit:  # which says more than the accuracy
+                yield self._constant_answer(rows, constant)
         elif lead is not None and len(places) == 1:
             yield self._sentence(rows, lead, constant, tail=True)
         yield from self._margin_answer(rows)
+
+    @property
+    def _has_net_benefit(self) -> bool:
+        """Whether the first sentence compares the net benefit with both defaults."""
+        rows = [r for r in self.tables["at_prevalence"] if r["population"] == "target"]
+        return bool(rows) and as_estimate(rows[0]["net_benefit"]).value is not None
 
     def _ties_answer(self) -> Iterator[Answer]:
         """Yield the sentence on the measure by which the model leads, and on its ties."""

@@ -280,7 +280,8 @@ def _usable_threshold_rows(
     """Return the `prevalence_rows` of each model at its usable threshold, in the order of a report.
 
     That is the threshold given, else that of the lowest expected cost, else the one in force, else
-    that of the largest J; of labels the table itself. tied: see `ModelOrder`.
+    that of the largest J; of labels the table itself. tied: see `ModelOrder`. Net benefit: by the
+    costs, else of probabilities at a target, with the threshold as the threshold probability.
     """
     counts, rule = given.slices[None], options.usable_rule
     costs = options.outcome_costs is not None
@@ -290,22 +291,40 @@ def _usable_threshold_rows(
         if not given.roles.has_threshold(one.model)
         and (costs or given.thresholds.get(one.model) is None)
     }
+    probabilities = _models_with_probabilities(given)
     rows, places = list[Row](), slice_populations(given, None, options)
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
         used = list[UsedThreshold]()
         for model in order.values:
             table = counts.take([counts.models.index(model)])
             one = best.get(model)
-            used.append(UsedThreshold(model, None, given.thresholds.get(model), table, table))
+            threshold = UsedThreshold(model, None, given.thresholds.get(model), table, table)
             if one is not None:
                 r = [each.name for each in one.rules].index(rule) + j
                 if one.chosen.unknown[r] is None:
-                    used[-1] = UsedThreshold(model, rule, *one.chosen.used(r))
+                    threshold = UsedThreshold(model, rule, *one.chosen.used(r))
+            if place[0] == "target" and model in probabilities and not costs:
+                threshold = threshold._replace(risk=threshold.threshold)
+            used.append(threshold)
         rows += [
             {**row, "tied": order.ties.get(str(row["model"]))}
             for row in prevalence_rows(given, options, [place], used)
         ]
     return rows
+
+
+def _models_with_probabilities(sample: Sample) -> set[str]:
+    """Return the models whose scores are probabilities: these have a net benefit at a threshold."""
+    if sample.counted is None:
+        return set()
+    models = set[str]()
+    for i, model in enumerate(sample.counted.models):
+        if model.kind == "label":
+            continue
+        scores = sample.counted.scores(i)[None].scores
+        if len(scores) and scores[0] >= 0 and scores[-1] <= 1:
+            models.add(model.name)
+    return models
 
 
 def _best_thresholds(

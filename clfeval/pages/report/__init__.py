@@ -184,6 +184,7 @@ TABLES = (
             *cols("estimate", "value"),
             Column("corrected", "estimate", "value on new data"),
             Column("limited", "estimate?", "constrained measure on new data"),
+            Column("misses_limit", "flag?"),
             *cols("share", "sensitivity specificity precision npv flagged"),
         ),
         "best_threshold?",

@@ -28,6 +28,7 @@ from clfeval.pages.table_parts import sort_by_column
 PANELS = 4  # models with a panel of their own
 MEASURES = 4  # measures whose differences have a panel each
 SLICES = 15  # slices shown
+CALIBRATION_CODES = ("probabilities", "miscalibrated")  # of sentences
 VERTICAL = {
     "benefit": "net benefit",
     "roc": "sensitivity",
@@ -164,7 +165,9 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         words += f", with {100 * level:g}% intervals" if level else ""
         more = (Series(model, (tuple(steps),)),) if steps else ()
         about = [
-            one.text for one in result.answer if one.code == "probabilities" and model in one.models
+            answer.text
+            for answer in result.answer
+            if answer.code in CALIBRATION_CODES and model in answer.models
         ]
         off = sum(
             1

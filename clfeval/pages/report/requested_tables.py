@@ -468,6 +468,7 @@ MEANINGS: Mapping[str, str] = {
     "if the constraint is on the negatives",
     "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
     "limited": "constrained measure expected on new data, corrected for optimism",
+    "misses_limit": "whether the constrained measure, expected on new data, is beyond its limit",
     **{
         f"cutoffs.{name}": f"{words}, expected on new data"
         for name, words in (*RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))

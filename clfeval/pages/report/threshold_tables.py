@@ -16,6 +16,7 @@ from clfeval.pages.table_parts import (
     sort_by_column,
 )
 
+MISSED = "!"  # after a threshold whose constraint is missed on new data
 RULES = ("score >= t", "never positive", "always positive")
 CUTOFF_RATES: Mapping[str, Source] = {
     "sens.": "sensitivity",
@@ -39,7 +40,7 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
     columns: dict[str, Source] = {
         **_model_column(rows),
         "chosen by": format_rule,
-        "threshold": _format_threshold,
+        "threshold": _format_marked if any(map(_misses_limit, rows)) else _format_threshold,
         "corrected\ngoal": "corrected",
         "apparent\ngoal": "value",
         **CUTOFF_RATES,
@@ -66,6 +67,16 @@ def _cutoff_table(rows: Sequence[Row]) -> TableView:
     )
 
 
+def _misses_limit(row: Row) -> bool:
+    """Return whether the constrained measure, expected on new data, is beyond its limit."""
+    return row.get("misses_limit") is True
+
+
+def _format_marked(row: Row) -> str:
+    """Write a threshold with the mark of a missed limit."""
+    return f"{_format_threshold(row)}{f' {MISSED}' if _misses_limit(row) else '  '}"
+
+
 def _cutoff_note(rows: Sequence[Row]) -> str:
     """Return on what data the values are, what is maximized, and why values are undefined."""
     note = "apparent goal: on these rows; else on new data"
@@ -74,7 +85,9 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
         note += f"; PPV, NPV and flagged at prevalence {share}"
     goals = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
     if goals:
-        note += f"; goal: {' or '.join(goals)}, maximized under the constraint"
+        note += f"; goal: {' or '.join(goals)}, maximized"
+    if any(map(_misses_limit, rows)):
+        note += f"; {MISSED}: misses its limit"
     reasons = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
     undefined = [reason for reason in reasons if reason is not None and reason not in INFINITE]
     return "; –: ".join((note, *(REASONS.get(reason, reason) for reason in undefined)))

@@ -35,11 +35,26 @@ def test_the_lowest_recall_is_a_column_with_its_class() -> None:
     assert "lowest" in str(result)
 
 
-def test_two_classes_have_the_note_too() -> None:
+def test_a_model_that_competes_has_it_in_the_answer_and_not_in_a_note() -> None:
+    """`m` separates the classes as `k` does, but none of its scores reaches 0.5."""
     scores = pl.DataFrame({"y": [0, 1] * 20, "m": [0.2, 0.4] * 20, "k": [0.2, 0.6] * 20})
     result = clfeval.report(scores, truth="y")
-    notes = [note.message for note in result.warnings if note.code == "never-predicted"]
-    assert notes == ["m never predicts class 1 (20 rows)"]
+    (dead,) = [answer for answer in result.answer if answer.code == "never-predicted"]
+    assert dead.models == ("m",)
+    assert dead.text == "At threshold 0.5, m never predicts class 1 (0 of 20 rows)."
+    assert "never-predicted" not in [note.code for note in result.warnings]
+
+
+def test_a_tied_model_of_several_classes_has_it_in_the_answer() -> None:
+    """`dead` is better at the other classes, so that it is tied with `good`."""
+    truth = ["none"] * 60 + ["mild"] * 40 + ["severe"] * 12
+    good = ["none"] * 45 + ["mild"] * 45 + ["severe"] * 22
+    dead = ["none"] * 60 + ["mild"] * 52
+    table = pl.DataFrame({"stage": truth, "good": good, "dead": dead})
+    result = clfeval.report(table, truth="stage", classes=["none", "mild", "severe"])
+    assert "dead" in [row["model"] for row in result.tables["best"] if row["tied"]]
+    texts = [answer.text for answer in result.answer if answer.code == "never-predicted"]
+    assert texts == ["dead never predicts severe (0 of 12 rows)."]
 
 
 def test_models_without_the_same_classes_share_a_note() -> None:

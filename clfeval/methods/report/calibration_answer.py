@@ -1,0 +1,321 @@
+"""The sentence on calibration: of the best model, and of those that compete with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import inf
+
+from clfeval.compare.families import BestSet
+from clfeval.document import Answer, Estimate, Row, as_estimate, cell_value
+from clfeval.formatting import (
+    format_count,
+    format_number,
+    format_p_value,
+    join_names,
+    quote_if_ambiguous,
+)
+from clfeval.methods.report.calibration import TESTS
+from clfeval.records import dataclass, replace
+
+SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
+GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
+HARDLY = 0.02  # negligible difference of shares
+MISCALIBRATED = "{} is miscalibrated: {}"
+SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
+MISCALIBRATIONS = (MISCALIBRATED, SLIGHTLY)
+WELL = "{} is well calibrated"
+TIED = ", tied with it,"
+MAX_RIVALS = 6  # by name
+CALIBRATION_CODE, MISCALIBRATED_CODE = "probabilities", "miscalibrated"
+UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationAnswer:
+    """The sentence on calibration; names_fault: of any model; ends_with_best: it is named last."""
+
+    answer: Answer
+    names_fault: bool
+    ends_with_best: bool
+
+
+def calibration_answer(
+    ranked: Sequence[Row],
+    tested: BestSet | None,
+    tests: Sequence[Row],
+    level: float | None,
+    references: Collection[str] = (),
+) -> CalibrationAnswer | None:
+    """Return the sentence on the calibration of the best model and of those that compete with it.
+
+    These are the models tied with it; with `references` the others that are compared with them. A
+    model that gave probability 0 to an observed outcome is named in any case, with these rows:
+    before the best one, if that is well calibrated.
+    """
+    verdict, text, measure = _verdict(ranked[0], tests, level)
+    rivals = _Rivals.from_tests(ranked, tested, tests, level, references)
+    rivals = rivals if verdict else replace(rivals, tied="")  # no best one is named
+    if not verdict and not rivals.has_fault:
+        return None
+    clauses = rivals.clauses(verdict)
+    sentence = text
+    for clause in clauses:
+        separator = ". " if verdict == UNSURE or clause.startswith("So ") else "; "
+        sentence += f"{separator if sentence else ''}{clause}"
+    contradicted = rivals.contradicted_clause()
+    is_first = bool(contradicted) and verdict not in (*MISCALIBRATIONS, UNSURE)
+    parts = [contradicted, sentence] if is_first else [sentence, contradicted]
+    # tied models are harms too, but not of the model that a reader asks about
+    is_harm = verdict in MISCALIBRATIONS or (bool(references) and rivals.has_fault)
+    estimate = as_estimate(ranked[0].get(measure))
+    answer = Answer(
+        MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
+        f"{'; '.join(part for part in parts if part)}.",
+        (str(ranked[0]["model"]),),
+        measure or None,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        harm=verdict in (*MISCALIBRATIONS, UNSURE) or rivals.has_fault or _is_reversed(ranked[0]),
+    )
+    return CalibrationAnswer(
+        answer,
+        names_fault=verdict in MISCALIBRATIONS or rivals.has_fault,
+        ends_with_best=not clauses and (is_first or not contradicted),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """The models that compete with the best one, by the verdict on their calibration.
+
+    tied: what a sentence calls them. contradicted: rows that had probability 0, by model; with
+    several classes 1 for another one.
+    """
+
+    tied: str
+    contradicted: Mapping[str, float]
+    miscalibrated: Sequence[str]
+    calibrated: Sequence[str]
+
+    @classmethod
+    def from_tests(
+        cls,
+        ranked: Sequence[Row],
+        tested: BestSet | None,
+        tests: Sequence[Row],
+        level: float | None,
+        references: Collection[str],
+    ) -> _Rivals:
+        """Choose the models that compete, and judge them."""
+        ties = {} if tested is None else tested.ties
+        verdicts = {
+            str(row["model"]): _verdict(row, tests, level)[0]
+            for row in ranked[1:]
+            if (row["model"] not in references if references else ties.get(str(row["model"])))
+        }
+        rows_by_model = {
+            str(row["model"]): rows
+            for row in tests
+            if (rows := cell_value(row.get("contradicted"))) and row["model"] in verdicts
+        }
+        miscalibrated = [model for model in verdicts if verdicts[model] in MISCALIBRATIONS]
+        return cls(
+            "" if references else TIED,
+            rows_by_model,
+            [model for model in miscalibrated if model not in rows_by_model],
+            [model for model in verdicts if verdicts[model] == WELL],
+        )
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether one of these models is miscalibrated."""
+        return bool(self.contradicted or self.miscalibrated)
+
+    def clauses(self, verdict: str) -> list[str]:
+        """Return what is said of these models; verdict: on the best one."""
+        clauses = list[str]()
+        if self.miscalibrated:
+            clauses.append(self._call_miscalibrated(too=verdict in MISCALIBRATIONS))
+        if verdict == MISCALIBRATED and self.calibrated:
+            clauses.append(self._judge(self.calibrated, "well calibrated"))
+        return clauses
+
+    def contradicted_clause(self) -> str:
+        """Return which models gave observed outcomes probability 0, the most outcomes first."""
+        if not self.contradicted:
+            return ""
+        models = sorted(self.contradicted, key=lambda model: -self.contradicted[model])
+        outcomes = format_count(self.contradicted[models[0]], "outcome")
+        most = "up to " if len(models) > 1 else ""
+        return f"{join_names(models, most=MAX_RIVALS)} gave {most}{outcomes} probability 0"
+
+    def _call_miscalibrated(self, *, too: bool) -> str:
+        """Return that models are miscalibrated; too: the sentence before says it of the best."""
+        models = self.miscalibrated
+        if not too:
+            return self._judge(models, "miscalibrated")
+        names = join_names(models, most=MAX_RIVALS)
+        return f"So {'is' if len(models) == 1 else 'are'} {names}{self.tied.removesuffix(',')}"
+
+    def _judge(self, models: Sequence[str], verdict: str) -> str:
+        """Return a verdict on models."""
+        names = join_names(models, most=MAX_RIVALS)
+        return f"{names}{self.tied} {'is' if len(models) == 1 else 'are'} {verdict}"
+
+
+def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
+    """Return the verdict on a model, the sentence, and the measure, or empty strings.
+
+    Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
+    is below 1 - level; slightly so where no fault is large. Well calibrated: intervals contain the
+    ideal and exclude a large fault.
+    """
+    overconfidence, slope, shift = (
+        as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL)
+    )
+    if overconfidence.value is not None:
+        facts = _overconfidence_facts(overconfidence, level)
+    elif slope.value is None and slope.reason != "separation":
+        return "", "", ""
+    else:
+        facts = _slope_facts(slope, shift, as_estimate(row["roc_auc"]).value, level)
+    verdict = "The calibration of {} is unknown"
+    fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
+    test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
+    p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
+    if contradicted or (p is not None and level is not None and p < 1 - level):
+        verdict = MISCALIBRATED
+        if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
+            verdict = SLIGHTLY
+        fault = _name_fault(fault, test, facts.measure)
+    elif p is not None and level is not None and facts.known:
+        verdict = "There are too few rows to assess the calibration of {}"
+        if facts.faults or facts.narrow:
+            verdict = UNSURE if facts.faults else WELL
+    text = verdict
+    if _is_reversed(row):
+        text = "{} ranks in reverse: rows with higher scores are less often positive"
+    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({facts.text})"
+    if text == UNSURE:
+        sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
+    return verdict, sentence, facts.measure
+
+
+def _is_reversed(row: Row) -> bool:
+    """Return whether rows with higher scores are significantly less often positive."""
+    slope = as_estimate(row.get(SLOPE))
+    return slope.high is not None and slope.high < 0
+
+
+def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
+    """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
+    models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
+    rows = [row for row in tests if row["model"] == model]
+    p_values = [p for row in rows if (p := cell_value(row["p"])) is not None]
+    alone = min(1.0, len(TESTS) * min(p_values))
+    adjusted = cell_value(rows[-1]["p_adjusted"]) or 0.0
+    value, _, interval = facts.text.partition(", ")
+    text = f"{quote_if_ambiguous(model)} has {value}"
+    text += f" ({interval})" if interval else ""
+    text += f", {' and '.join(facts.faults)}; {UNSURE} {format_p_value(alone)}"
+    if len(models) > 1:
+        adjusted_text = format_p_value(adjusted).removeprefix("p ")
+        text += f", {adjusted_text} adjusted for {len(models):,} models"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _CalibrationFacts:
+    """What the intervals of a model say of its calibration.
+
+    measure: by which; known: it has a value; text: its value; faults: of the probabilities. close:
+    the limits are near the ideal; narrow: they exclude a large fault.
+    """
+
+    measure: str
+    known: bool
+    text: str
+    faults: Sequence[str]
+    close: bool
+    narrow: bool
+
+
+def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _CalibrationFacts:
+    """Return what the overconfidence of a model of several classes says."""
+    return _CalibrationFacts(
+        OVERCONFIDENCE,
+        overconfidence.value is not None,
+        _format_estimate(OVERCONFIDENCE, overconfidence, level),
+        _interval_faults(overconfidence, 0, "underconfident", "overconfident"),
+        _farthest_distance(overconfidence, 0) <= HARDLY,
+        (overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
+    )
+
+
+def _slope_facts(
+    slope: Estimate, shift: Estimate, area: float | None, level: float | None
+) -> _CalibrationFacts:
+    """Return what calibration slope and calibration-in-the-large say; area: the ROC AUC."""
+    text = _format_estimate("slope", slope, level)
+    faults = _interval_faults(slope, 1, "too extreme", "not extreme enough")
+    average = _interval_faults(shift, 0, "too high on average", "too low on average")
+    if average and not faults:
+        text = _format_estimate("calibration-in-the-large", shift, level)
+    if slope.value is None:
+        text = f"slope undefined: {_explain_undefined_slope(area, shift)}"
+        faults = ["not extreme enough"] * (area == 1)
+    return _CalibrationFacts(
+        SLOPE,
+        slope.value is not None,
+        text,
+        [*faults, *average],
+        max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
+        GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1],
+    )
+
+
+def _name_fault(fault: str, test: Row, measure: str) -> str:
+    """Return the fault of a miscalibrated model, by its score tests where intervals show none."""
+    contradicted = cell_value(test.get("contradicted"))
+    if contradicted:
+        certain = "0 for the observed outcome" if measure == SLOPE else "1 for another class"
+        zero = f"{format_count(contradicted, 'row')} had probability {certain}"
+        return f"{fault}, and {zero}" if fault else zero
+    groups, gap = (cell_value(test[name]) or 0.0 for name in ("groups_off", "largest_gap"))
+    if not fault and groups:
+        fault = "the share of positives deviates from the mean score in "
+        fault += f"{format_count(groups, 'score group')} by up to {format_number(gap)}"
+    return fault or "slope and intercept jointly differ from 1 and 0"
+
+
+def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
+    """Return why the slope is undefined."""
+    if shift.value is None:
+        return "nearly all scores are 0 or 1"
+    why = {
+        0.5: "all scores are equal",
+        1.0: "scores separate the classes",
+        0.0: "scores separate the classes in reverse",
+    }
+    return why.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
+
+
+def _format_estimate(name: str, one: Estimate, level: float | None) -> str:
+    """Write a measure with its confidence interval, where there is one."""
+    text = f"{name} {format_number(one.value or 0.0)}"
+    if level is None or one.low is None or one.high is None:
+        return text
+    return f"{text}, {100 * level:g}% CI {format_number(one.low)} to {format_number(one.high)}"
+
+
+def _interval_faults(one: Estimate, ideal: float, below: str, above: str) -> list[str]:
+    """Return the fault of a value whose interval excludes the ideal, else an empty list."""
+    if one.high is not None and one.high < ideal:
+        return [below]
+    return [above] if one.low is not None and one.low > ideal else []
+
+
+def _farthest_distance(one: Estimate, ideal: float) -> float:
+    """Return the distance of the farther limit from the ideal; infinite if unknown."""
+    return max(inf if end is None else abs(end - ideal) for end in (one.low, one.high))
