@@ -100,48 +100,80 @@ def shorten_answer(answer: Sequence[Answer], limit: int) -> tuple[Answer, ...]:
         if count_words(draft.sentences()) <= limit:
             break
         step()
+    draft.restore(limit)
     return draft.sentences()
 
 
 @dataclass(slots=True, eq=False)
 class _Draft:
-    """An answer that is being shortened: the sentences that are kept, and those left out."""
+    """An answer that is being shortened: sentences by place, kept or left out.
 
-    kept: list[Answer]
-    left_out: list[Answer]
+    earlier: what an earlier shortening left out.
+    """
+
+    kept: dict[int, Answer]
+    left_out: dict[int, Answer]
+    earlier: Sequence[Answer]
 
     @classmethod
     def from_answer(cls, answer: Sequence[Answer]) -> _Draft:
-        """Return the draft of an answer, with what an earlier shortening left out."""
+        """Return the draft of an answer."""
         sentences = [sentence for sentence in answer if not sentence.left_out]
-        return cls(sentences, [part for sentence in answer for part in sentence.left_out])
+        earlier = [part for sentence in answer for part in sentence.left_out]
+        return cls(dict(enumerate(sentences)), {}, earlier)
 
     def drop(self, topic: str) -> None:
         """Drop sentences of a topic that are no finding."""
-        self.kept = [*self.kept[:1], *(part for part in self.kept[1:] if part.code != topic)]
+        for place in self._places_of(topic):
+            del self.kept[place]
 
-    def abbreviate(self, sentence: Answer) -> None:
-        """Name fewer values in a sentence."""
-        short = replace(sentence, text=sentence.brief, brief="")
-        self.kept = [short if part is sentence else part for part in self.kept]
+    def abbreviate(self, place: int) -> None:
+        """Name fewer values in a sentence, if it is still there."""
+        if place in self.kept:
+            sentence = self.kept[place]
+            self.kept[place] = replace(sentence, text=sentence.brief, brief="")
 
     def drop_intervals(self) -> None:
         """Leave the intervals to the tables, in every sentence but the first."""
-        first, *others = self.kept
-        self.kept = [first, *(replace(part, text=_INTERVALS.sub("", part.text)) for part in others)]
+        for place, sentence in self.kept.items():
+            if place != min(self.kept):
+                self.kept[place] = replace(sentence, text=_INTERVALS.sub("", sentence.text))
 
     def leave_out(self, topic: str, *, harm: bool) -> None:
         """Leave out the sentences of a topic that are harms, or that are not."""
-        first, *others = self.kept
-        self.left_out += [part for part in others if part.code == topic and part.harm == harm]
-        remaining = [part for part in others if part.code != topic or part.harm != harm]
-        self.kept = [first, *remaining]
+        for place in self._places_of(topic):
+            if self.kept[place].harm == harm:
+                self.left_out[place] = self.kept.pop(place)
+
+    def _places_of(self, topic: str) -> list[int]:
+        """Return the places of the sentences of a topic, but for the first of the answer."""
+        return [
+            place
+            for place, sentence in self.kept.items()
+            if sentence.code == topic and place != min(self.kept)
+        ]
+
+    def restore(self, limit: int) -> None:
+        """Put back what was left out and fits now, harms first, then the most important."""
+        importance = [*FINDINGS]
+
+        def rank(place: int) -> tuple[bool, int]:
+            sentence = self.left_out[place]
+            return sentence.harm, importance.index(sentence.code)
+
+        for place in sorted(self.left_out, key=rank, reverse=True):
+            sentence = self.left_out.pop(place)
+            self.kept[place] = sentence
+            if count_words(self.sentences()) > limit:
+                self.left_out[place] = self.kept.pop(place)
 
     def sentences(self) -> tuple[Answer, ...]:
         """Return the answer, with a last sentence on where the findings are that it leaves out."""
-        if not self.left_out:
-            return tuple(self.kept)
-        return (*self.kept, _left_out_answer(self.left_out))
+        answer = tuple(self.kept[place] for place in sorted(self.kept))
+        left_out = [*self.earlier, *(self.left_out[place] for place in sorted(self.left_out))]
+        if not left_out:
+            return answer
+        return (*answer, _left_out_answer(left_out))
 
 
 def _steps(draft: _Draft) -> Iterator[Callable[[], None]]:
@@ -150,9 +182,9 @@ def _steps(draft: _Draft) -> Iterator[Callable[[], None]]:
         yield partial(draft.drop, code)
     for code in DETAILS:
         yield partial(draft.leave_out, code, harm=False)
-    for sentence in reversed(draft.kept):
-        if sentence.brief:
-            yield partial(draft.abbreviate, sentence)
+    for place in sorted(draft.kept, reverse=True):
+        if draft.kept[place].brief:
+            yield partial(draft.abbreviate, place)
     for code in FINDINGS:
         yield partial(draft.leave_out, code, harm=False)
     yield draft.drop_intervals

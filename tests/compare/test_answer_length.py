@@ -150,7 +150,7 @@ CASES = [
     (89, {"best": 20, "slices": 30, "probabilities": 20, "helps": 10}),
     (79, {"best": 20, "slices": 30, "probabilities": 20}),
     (64, {"best": 20, "slices": 15, "probabilities": 20}),
-    (62, {"best": 20, "slices": 15}),
+    (62, {"best": 20, "slices": 15, "helps": 10}),  # which fits after a longer one fell
 ]
 
 
@@ -161,7 +161,7 @@ def test_the_least_important_sentence_falls_first(limit: int, kept: dict[str, in
     words = {part.code: len(part.text.split()) for part in short}
     reference = words.pop(CODE, 0)
     assert words == kept
-    assert bool(reference) == ("helps" not in kept)
+    assert bool(reference) == bool({"probabilities", "helps"} - {*kept})
     assert sum(words.values()) + reference <= limit
 
 
@@ -169,8 +169,7 @@ def test_the_least_important_sentence_falls_first(limit: int, kept: dict[str, in
 def test_a_harm_without_room_is_named_in_the_last_sentence() -> None:
     text = fill_for_shell(shorten_answer(ANSWER, 62)[-1].text)
     assert text == (
-        "Also worse: calibration. More results are in tables decision and calibration_tests "
-        "(--show NAME)."
+        "Also worse: calibration. More results are in table calibration_tests (--show NAME)."
     )
 
 

@@ -428,8 +428,8 @@ MEANINGS: Mapping[str, str] = {
     "heterogeneity.by": "the columns whose values are the slices",
     "heterogeneity.slices": "number of slices with a value and a standard error",
     "heterogeneity.mean": "mean of the slices: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
-    "prediction": "prediction interval: where the value of a new slice is expected (tau from its "
-    "confidence distribution); none with fewer than five slices",
+    "prediction": "prediction interval of a new slice, with tau from its confidence distribution; "
+    "none with fewer than five slices",
     "tau": "standard deviation between slices on that scale, by restricted maximum likelihood; "
     "limits by the Q-profile method",
     "i2": "share of the variance between values that sampling does not explain, from Cochran's Q",
