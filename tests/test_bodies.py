@@ -22,12 +22,12 @@ MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 CEILINGS: Mapping[str, float] = {
     "functions of more than 60 lines": 0,
     "functions of more than 100 lines": 0,
-    "functions with more than 15 locals": 62,
+    "functions with more than 15 locals": 61,
     "functions with more than 7 parameters": 7,
     "parameters of any type": 60,
-    "statements that assign several calls": 277,
-    "functions with a name that says nothing": 1456,
-    "percent of bound names that say nothing": 9.9,
+    "statements that assign several calls": 276,
+    "functions with a name that says nothing": 1454,
+    "percent of bound names that say nothing": 9.8,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -38,15 +38,19 @@ def unpredicted_class_notes(
             left = _count_rows(sum(sizes[j] for j in places[MAX_LISTED:]))
             rest = f"{further:,} more class{'es' * (further > 1)} ({left})"
             classes_with_rows = [*classes_with_rows[:MAX_LISTED], rest]
-        names = [models[i] for i in indices]
-        subject, verb = join_names(names, most=MAX_MODELS), "predict" + "s" * (len(names) == 1)
-        if len(names) == len(models) and len(names) > 1:
-            subject = "every model"
-            verb = "predicts"
-        yield ResultNote(
-            CODE,
-            f"{subject} never {verb} {join_words(classes_with_rows, most=len(classes_with_rows))}",
-        )
+        subject = _subject_and_verb([models[i] for i in indices], len(models))
+        listing = join_words(classes_with_rows, most=len(classes_with_rows))
+        if len(classes) > 2:
+            listing += "; macro precision is the mean over the other classes"
+        yield ResultNote(CODE, f"{subject} {listing}")
+
+
+def _subject_and_verb(models: Sequence[str], number: int) -> str:
+    """Write which of `number` models never predict, up to the object of the sentence."""
+    if len(models) == number > 1:
+        return "every model never predicts"
+    verb = "predicts" if len(models) == 1 else "predict"
+    return f"{join_names(models, most=MAX_MODELS)} never {verb}"
 
 
 def _class_name(name: str) -> str:
