@@ -71,7 +71,7 @@ def estimate_score_measure(
         return _estimate_area(measure, counts, value, settings, name)
     covariance = _score_covariance(measure, counts)
     error = nan if covariance is None else float(covariance.errors[0])
-    if settings.level is None or measure.interval == "null":
+    if settings.level is None or not measure.has_interval:
         return MeasureEstimate(make_estimate(value), error, NONE)
     if measure.id == "oe_ratio" and covariance is not None and 0 in totals:
         return _ratio_of_one_class(measure, counts, value, covariance.size, settings.level)

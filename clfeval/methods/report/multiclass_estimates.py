@@ -267,7 +267,7 @@ def _bootstrap_limits(
         part
         for part in parts
         if not isnan(part.value)
-        and part.measure.interval != "null"
+        and part.measure.has_interval
         and (every or (part.moved is None and part.share is None))
     ]
     if not some:
