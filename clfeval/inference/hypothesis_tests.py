@@ -186,7 +186,8 @@ def separation_test(
     1948, Annals of Mathematical Statistics 19:177.
     """
     n = positives + negatives
-    hits, total = int(positives.sum()), int(n.sum())
+    hits = int(positives.sum())
+    total = int(n.sum())
     if not 0 < hits < total:
         return math.nan, ""
     observed = float(distance(scores, positives, negatives))

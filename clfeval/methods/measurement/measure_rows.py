@@ -75,7 +75,7 @@ _BY_SIMULATION: Mapping[str, str] = {
 
 def _interval_method(measure: Measure) -> str:
     """Name the usual interval method; small classes use the bootstrap instead."""
-    if measure.id in (NET_BENEFIT, AT_RISK):
+    if measure.id in (NET_BENEFIT, AT_RISK, *score_measures.OF_TWO_COUNTS):
         return "square-and-add"
     if measure.interval == "delong":
         return "DeLong"

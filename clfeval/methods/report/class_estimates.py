@@ -111,9 +111,11 @@ class ClassTables:
         factors = divide(sizes.rows, np.maximum(sizes.effective - 1, sizes.effective / 2))
         covariance = self._covariance(measure, factors)[np.ix_(defined, defined)]
         low, high = mean_limits(values, lower, upper, covariance, level=level)
-        # of classes with a row or two the bias is not known
-        biases = (class_biases(measure, self.table) * factors)[:, sizes.effective > 2]
-        mean_biases = biases.sum(axis=1) / max(1, biases.shape[1])
+        # of classes with a row or two it is unknown; it is that of the others by 1 / rows
+        several = sizes.effective > 2
+        biases = (class_biases(measure, self.table) * factors * sizes.effective)[:, several]
+        inverse = float((1 / np.maximum(sizes.effective[defined], 1)).mean())
+        mean_biases = biases.sum(axis=1) / max(1, biases.shape[1]) * inverse
         mean = float(values.mean())
         widening = self._quantile_ratio(df, level)
         low = mean - (mean - low) * widening - max(0.0, *mean_biases.tolist())

@@ -116,7 +116,8 @@ def test_a_macro_average_has_limits_of_its_classes_with_their_covariance(name: s
         np.sqrt(x @ rho @ x) / 3 for x in (values - low, high - values, Z * errors)
     )
     biases = [
-        (second_order_bias(function, n, fixed=fixed) * factors)[whole > 2].mean()
+        (second_order_bias(function, n, fixed=fixed) * factors * whole)[whole > 2].mean()
+        * (1 / whole).mean()
         for fixed in (False, True)
     ]
     found = ends(measured(data(TABLE), name, "macro"))
