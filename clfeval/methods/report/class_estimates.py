@@ -7,7 +7,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, divide
+from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.compare.change import values_and_limits
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
@@ -111,16 +111,25 @@ class ClassTables:
         factors = divide(sizes.rows, np.maximum(sizes.effective - 1, sizes.effective / 2))
         covariance = self._covariance(measure, factors)[np.ix_(defined, defined)]
         low, high = mean_limits(values, lower, upper, covariance, level=level)
-        # of classes with a row or two it is unknown; it is that of the others by 1 / rows
-        several = sizes.effective > 2
-        biases = (class_biases(measure, self.table) * factors * sizes.effective)[:, several]
-        inverse = float((1 / np.maximum(sizes.effective[defined], 1)).mean())
-        mean_biases = biases.sum(axis=1) / max(1, biases.shape[1]) * inverse
+        biases = self._mean_biases(measure, factors, sizes.effective, defined)
         mean = float(values.mean())
         widening = self._quantile_ratio(df, level)
-        low = mean - (mean - low) * widening - max(0.0, *mean_biases.tolist())
-        high = mean + (high - mean) * widening - min(0.0, *mean_biases.tolist())
+        low = mean - (mean - low) * widening - max(0.0, *biases)
+        high = mean + (high - mean) * widening - min(0.0, *biases)
         return max(low, measure.low), min(high, measure.high)
+
+    def _mean_biases(
+        self, measure: Measure, factors: Floats, effective: Floats, defined: Ints
+    ) -> list[float]:
+        """Return the biases of the mean over some classes, of random and of fixed class totals.
+
+        That of a class with a row or two is unknown; it is that of the others by 1 / rows.
+        """
+        several = effective > 2
+        biases = (class_biases(measure, self.table) * factors * effective)[:, several]
+        inverse = float((1 / np.maximum(effective[defined], 1)).mean())
+        random, fixed = (biases.sum(axis=1) / max(1, biases.shape[1]) * inverse).tolist()
+        return [random, fixed]
 
     def _quantile_ratio(self, df: float, level: float) -> float:
         """Return Student's t of a mean over the normal quantile; 1 for independent rows."""
