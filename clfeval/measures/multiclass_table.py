@@ -438,6 +438,22 @@ def class_covariance(measure: Measure, n: Counts, squares: Counts) -> Floats:
     return np.asarray(products / float(n.sum()) ** 2)
 
 
+def mean_error_weights(measure: Measure, n: Counts) -> Floats:
+    """Return the weight of each error in the mean of 1 - V over the classes, (C, C).
+
+    V = N / D is the measure of a class, of a loss V itself; row and column are the true and the
+    predicted class, 0 on the diagonal. For a measure that ignores true negatives.
+    """
+    top, bottom = _quotient_cells(measure)
+    losses = top if measure.sign < 0 else bottom - top
+    cells = np.stack(one_vs_rest_tables(n).cells)
+    defined = ~np.isnan(measure_by_class(measure, n))
+    shares = divide(defined / defined.sum(), np.where(defined, bottom @ cells, 1.0))
+    weights = (losses[2] * shares)[:, None] + losses[1] * shares
+    np.fill_diagonal(weights, 0.0)
+    return np.asarray(weights)
+
+
 def class_biases(measure: Measure, n: Counts) -> Floats:
     """Return the biases of the measure of each class, (2, C): of random and of fixed class totals.
 

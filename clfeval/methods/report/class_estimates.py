@@ -14,11 +14,13 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.influence_and_clusters import mean_limits
+from clfeval.inference.proportions import weighted_count_limits
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_table import (
     class_biases,
     class_covariance,
     class_influence,
+    mean_error_weights,
     one_vs_rest_tables,
 )
 from clfeval.measures.record import Measure
@@ -96,6 +98,7 @@ class ClassTables:
         """Return limits of the mean of a measure over the classes where it is defined.
 
         Each side is longer by the bias of the mean, if it is to that side: see `class_biases`.
+        Of independent rows they are the nearer ones of these and of `_limits_of_errors`.
         With clusters or weights the quantile of each class, Student's t, is replaced by that of
         the mean, with df degrees of freedom. NaN where a class with a value has no limits.
         """
@@ -111,12 +114,28 @@ class ClassTables:
         factors = divide(sizes.rows, np.maximum(sizes.effective - 1, sizes.effective / 2))
         covariance = self._covariance(measure, factors)[np.ix_(defined, defined)]
         low, high = mean_limits(values, lower, upper, covariance, level=level)
+        if self.patterns.clusters is None:
+            lowest, highest = self._limits_of_errors(measure, level)
+            low = max(low, lowest)
+            high = min(high, highest)
         biases = self._mean_biases(measure, factors, sizes.effective, defined)
         mean = float(values.mean())
         widening = self._quantile_ratio(df, level)
         low = mean - (mean - low) * widening - max(0.0, *biases)
         high = mean + (high - mean) * widening - min(0.0, *biases)
         return max(low, measure.low), min(high, measure.high)
+
+    def _limits_of_errors(self, measure: Measure, level: float) -> tuple[float, float]:
+        """Return limits of the mean from the weighted sum of all errors as Poisson counts.
+
+        They are the shorter ones where errors are few, as the limits of many classes without any
+        error add up.
+        """
+        weights = mean_error_weights(measure, self.table)
+        loss = float((weights * self.table).sum())
+        variance = float((weights**2 * self.table).sum())
+        low, high = weighted_count_limits(loss, variance, float(weights.max()), level=level)
+        return (low, high) if measure.sign < 0 else (1 - high, 1 - low)
 
     def _mean_biases(
         self, measure: Measure, factors: Floats, effective: Floats, defined: Ints

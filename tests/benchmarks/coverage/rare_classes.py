@@ -1,9 +1,10 @@
 """Means over classes of which some have few rows, as `clfeval report` prints them.
 
 Three classes of .60, .38 and .02 of 300 rows, and 10 or 100 classes of 3, 10 or 20 rows each. A
-model has a normal score for each class, higher for the true one by 1.8, or for many classes by 1
-to 3.5; it predicts the class of the largest score plus log prevalence. The truth is that of a
-million rows, its mean over the classes that the model predicts at all.
+model has a normal score for each class, higher for the true one by 1.8, for many classes by 1 to
+3.5, or by more where few rows are wrong; it predicts the class of the largest score plus log
+prevalence. The truth is that of a million rows, its mean over the classes that the model predicts
+at all.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ def lines(replicates: int) -> list[Line]:
             setting = f"{classes} classes of {rows} rows"
             found += _lines(f"{setting} on average", equal, apart, classes * rows, 0, replicates)
             found += _lines(setting, equal, apart, 0, rows, replicates)
+    for classes, rows, far in ((10, 28, 4.5), (3, 100, 3.5), (5, 20, 4.0)):
+        equal = np.full(classes, 1 / classes)
+        setting = f"{classes} classes of {rows} rows, {far:g} apart"
+        found += _lines(setting, equal, np.full(classes, far), 0, rows, replicates)
     return found
 
 
