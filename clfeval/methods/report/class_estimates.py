@@ -32,7 +32,7 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass
 
-MEAN = "square-and-add of the limits of the classes"
+MEAN = "square-and-add of classes"
 _CELLS = 1 << 22  # classes x patterns handled at once
 
 

@@ -152,7 +152,7 @@ def test_classes_without_errors_have_the_exact_limit_of_no_error_at_all() -> Non
     value, low, high = ends(row)
     assert (value, high) == (1.0, 1.0)
     assert low == pytest.approx(1 + np.log(0.025) / 30, abs=1e-12)
-    assert row["method"] == "square-and-add of the limits of the classes"
+    assert row["method"] == "square-and-add of classes"
 
 
 def test_a_class_that_is_predicted_once_widens_the_macro_precision() -> None:
