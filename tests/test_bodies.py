@@ -22,12 +22,12 @@ MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 CEILINGS: Mapping[str, float] = {
     "functions of more than 60 lines": 0,
     "functions of more than 100 lines": 0,
-    "functions with more than 15 locals": 62,
+    "functions with more than 15 locals": 61,
     "functions with more than 7 parameters": 7,
     "parameters of any type": 60,
-    "statements that assign several calls": 275,
-    "functions with a name that says nothing": 1450,
-    "percent of bound names that say nothing": 9.8,
+    "statements that assign several calls": 273,
+    "functions with a name that says nothing": 1447,
+    "percent of bound names that say nothing": 9.7,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -29,13 +29,18 @@ _EQUAL_VALUES = 1e-13  # of two values: what sums of weights in another order le
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BootstrapLimits:
-    """Limits of differences at a level from a bootstrap, (k, k), NaN for pairs not drawn."""
+class PairLimits:
+    """Limits of differences at a level, (k, k), that do not follow from their errors.
+
+    From a bootstrap, NaN for pairs not drawn, or by square-and-add. method: by pair. normal: their
+    quantiles are those of the normal distribution, else of Student's t.
+    """
 
     low: Floats
     high: Floats
     level: float
     method: dict[tuple[int, int], str] = field(default_factory=dict)
+    normal: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +50,7 @@ class PairedEstimates:
     metric: the measure with its parameters. fewest: rows, or clusters, of the smaller class. steps
     (k, c), sizes (c,) or (k, c): change of each estimate when all rows of one of c kinds change,
     and the number of rows of the kind. bounds (k,): how far values in buckets of scores can be from
-    those of single scores, by which intervals are wider.
+    those of single scores, by which intervals are wider. limits: in place of those by the errors.
     """
 
     metric: str
@@ -56,7 +61,7 @@ class PairedEstimates:
     fewest: float
     steps: Floats
     sizes: Floats
-    bootstrap: BootstrapLimits | None = None
+    limits: PairLimits | None = None
     bounds: Floats | None = None
 
     @property
@@ -81,19 +86,20 @@ class PairedEstimates:
         unknown. Areas under curves: see `_areas`.
         """
         d = self._differences(first, second)
-        s, df = self.known.errors[first, second], self.known.df[first, second]
+        s = self.known.errors[first, second]
+        df = np.asarray(self._quantile_df(first, second))
         most = no_differing_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
-        if self.bootstrap is not None:
+        if self.limits is not None:
             free = np.where(df > 0, df, np.nan)
-            t, own = (student_quantile(free, level=at) for at in (level, self.bootstrap.level))
-            ends = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
+            t, own = (student_quantile(free, level=at) for at in (level, self.limits.level))
+            ends = self.limits.low[first, second], self.limits.high[first, second]
             same = (s == 0) & (d == 0)
             low = np.where(same, low, d - (d - ends[0]) * t / own)
             high = np.where(same, high, d + (ends[1] - d) * t / own)
         ranks = self.measure.needs == "scores" and self.measure.scale == "logit"
         wide = np.zeros(len(d), bool)
-        if self.bootstrap is None and (ranks or self.measure.interval == "delong"):
+        if self.limits is None and (ranks or self.measure.interval == "delong"):
             low, high, wide = self._areas(first, second, low, high, level)
         off = self._bound(first, second)
         return d, np.maximum(low - off, -self.span), np.minimum(high + off, self.span), wide
@@ -106,13 +112,14 @@ class PairedEstimates:
         areas without an error (see `_areas`) 2 (1 - |d| / (w sqrt(m)))**fewest, m how many are at
         an end of their range, w its width.
         """
-        s, df = self.known.errors[first, second], self.known.df[first, second]
+        s = self.known.errors[first, second]
+        df = np.asarray(self._quantile_df(first, second))
         d = self._differences(first, second)
         d = np.sign(d) * np.maximum(np.abs(d) - self._bound(first, second), 0.0)
         free = np.where(df > 0, df, np.nan)
-        if self.bootstrap is not None:
-            low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
-            p = p_from_limits(d, low, high, free, level=self.bootstrap.level)
+        if self.limits is not None:
+            low, high = self.limits.low[first, second], self.limits.high[first, second]
+            p = p_from_limits(d, low, high, free, level=self.limits.level)
         else:
             p = t_p_values(d, s, df)
             if self.measure.interval == "delong":
@@ -124,14 +131,25 @@ class PairedEstimates:
 
     def method(self, first: int, second: int, *, wide: bool) -> str:
         """Return the method of the confidence limits of a pair."""
+        limits = self.limits
         if not self.known.errors[first, second] and not wide:
-            return UNKNOWN if self._differences(first, second) else NO_ROW
-        if self.known.df[first, second] == 0:
+            if not self._differences(first, second):
+                return NO_ROW
+            if limits is None or np.isnan(limits.low[first, second]):
+                return UNKNOWN
+        if self._quantile_df(first, second) == 0:
             return TOO_FEW
-        if self.bootstrap is not None:
-            return self.bootstrap.method.get((first, second), "bootstrap")
+        if limits is not None:
+            return limits.method.get((first, second), "bootstrap")
         plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
         return f"{plain}{REACHING}" if wide else plain
+
+    def _quantile_df(self, first: Ints | int, second: Ints | int) -> Floats:
+        """Return the degrees of freedom of the quantiles of pairs, infinite of normal ones."""
+        df = self.known.df[first, second]
+        if self.limits is not None and self.limits.normal:
+            return np.full_like(df, np.inf)
+        return np.asarray(df)
 
     def _bound(self, first: Ints, second: Ints) -> Floats:
         """Return how far differences can be from those of single scores."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -163,6 +163,43 @@ def permuted_positives(n: Counts, positives: int, rng: np.random.Generator) -> I
             some = rng.choice(total, positives, replace=False, shuffle=False)
             row[:] = np.bincount(owner[some], minlength=m)
         yield found
+
+
+_MOST_PERMUTED = 2**15  # rows, beyond which the limit distribution is used
+_TIE_TOLERANCE = 1e-12  # relative tolerance of ties
+
+
+def separation_test(
+    distance: Callable[..., Floats],
+    scores: Counts,
+    positives: Counts,
+    negatives: Counts,
+    rng: np.random.Generator,
+) -> tuple[float, str]:
+    """Return the p-value of the largest distance of two distribution functions, and its method.
+
+    p = (1 + permutations of the classes with as large a distance) / (1 + permutations)
+
+    Of more than 32,768 rows P(K >= d sqrt(P N / M)), K of Kolmogorov's distribution, which is too
+    large with ties. Shapes: (m,) each; distance takes counts (b, m). NaN without a class.
+    Source: Smirnov 1939, Bulletin of Moscow University 2:3; Kolmogorov's distribution: Feller
+    1948, Annals of Mathematical Statistics 19:177.
+    """
+    n = positives + negatives
+    hits = int(positives.sum())
+    total = int(n.sum())
+    if not 0 < hits < total:
+        return math.nan, ""
+    observed = float(distance(scores, positives, negatives))
+    if total > _MOST_PERMUTED:
+        size = hits * (total - hits) / total
+        return float(special().kolmogorov(observed * math.sqrt(size))), "Kolmogorov distribution"
+    draws, larger = 0, 0
+    for permuted in permuted_positives(n, hits, rng):
+        distances = distance(scores, permuted, n - permuted)
+        larger += int((distances >= observed * (1 - _TIE_TOLERANCE)).sum())
+        draws += len(permuted)
+    return (1 + larger) / (1 + draws), f"{draws:,} permutations"
 
 
 def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:

@@ -258,6 +258,32 @@ def measure_difference(
     )
 
 
+def mean_limits(
+    values: Floats, low: Floats, high: Floats, covariance: Floats, *, level: float
+) -> tuple[float, float]:
+    """Return limits of the mean of k correlated estimates, from the limits of each.
+
+    low = mean - max(sqrt(sum r_ij d_i d_j), z sqrt(sum r_ij s_i s_j)) / k, high likewise
+
+    d are the distances of the estimates to their lower (upper) limits, s their standard errors,
+    r their correlations, those below 0 as 0. Limits of single estimates with few rows are too
+    short on the side of an end of their range; the standard error of the mean is then the
+    wider one.
+
+    Shapes: (k,) each, covariance (k, k).
+    Source: Zou and Donner 2008, Statistics in Medicine 27:1693; the second term is the linear
+    interval of a mean.
+    """
+    errors = np.sqrt(np.diag(covariance))
+    correlation = np.clip(divide(covariance, errors[:, None] * errors), 0.0, 1.0)
+    correlation = np.nan_to_num(correlation)
+    np.fill_diagonal(correlation, 1.0)
+    mean = float(values.mean())
+    distances = (values - low, high - values, critical_value(level) * errors)
+    below, above, linear = (float(np.sqrt(x @ correlation @ x)) / len(x) for x in distances)
+    return mean - max(below, linear), mean + max(above, linear)
+
+
 def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
     """Return sqrt(x² - 2 cosine x y + y²), of no negative number; infinite where x or y is."""
     side = np.hypot(x - y, np.sqrt(2 * (1 - cosine)) * np.sqrt(x) * np.sqrt(y))

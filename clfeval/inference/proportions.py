@@ -229,6 +229,26 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     ]
 
 
+def weighted_count_limits(
+    value: float, variance: float, largest: float, *, level: float
+) -> tuple[float, float]:
+    """Return the limits of a sum of w x, independent Poisson counts x with known weights.
+
+    low = quantile of a gamma distribution of mean y and variance v, y = sum w x, v = sum w² x
+    high = that of mean y + w_m and variance v + w_m², w_m the largest weight; low is 0 at y = 0
+
+    With one weight they are the exact limits of a Poisson count. value: y, variance: v.
+    Source: Fay and Feuer 1997, Statistics in Medicine 16:791.
+    """
+    tail = tail_probability(level)
+    low = 0.0
+    if value > 0:
+        low = variance / value * float(special().gammaincinv(value**2 / variance, tail))
+    mean = value + largest
+    widened = variance + largest**2
+    return low, widened / mean * float(special().gammainccinv(mean**2 / widened, tail))
+
+
 def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
     """Return the Wilson score limits of k / n."""
     return wilson_limits(score_parts(k, n), critical_value(level))

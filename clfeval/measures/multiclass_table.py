@@ -390,16 +390,92 @@ def _summed_influence(measure: Measure, n: Counts, values: Floats, weights: Floa
 
     A cell is a true negative of all classes but those of its row and its column.
     """
-    top, bottom = _quotient_cells(measure)
-    some = weights > 0
-    share = np.where(some, weights / np.where(some, _denominator_share(measure, n), 1.0), 0.0)
-    known = np.where(some, values, 0.0)
-    tp, fp, fn, tn = (share * (a - known * b) for a, b in zip(top, bottom, strict=True))
+    tp, fp, fn, tn = _outcome_influence(measure, n, values, weights)
     row, column = (fn - tn)[..., :, None], (fp - tn)[..., None, :]
     c = weights.shape[-1]
-    found = np.where(np.eye(c, dtype=bool), (tp - tn)[..., None], row + column)
-    found = found + tn.sum(axis=-1)[..., None, None]
-    return np.asarray(found.reshape(*weights.shape[:-1], c * c))
+    cells = np.where(np.eye(c, dtype=bool), (tp - tn)[..., None], row + column)
+    cells = cells + tn.sum(axis=-1)[..., None, None]
+    return np.asarray(cells.reshape(*weights.shape[:-1], c * c))
+
+
+def _outcome_influence(
+    measure: Measure, n: Counts, values: Floats, weights: Floats
+) -> tuple[Floats, ...]:
+    """Return weighted influence values of TP, FP, FN and TN on each class, (..., C) each."""
+    top, bottom = _quotient_cells(measure)
+    defined = weights > 0
+    share = np.where(defined, weights / np.where(defined, _denominator_share(measure, n), 1.0), 0.0)
+    numbers = np.where(defined, values, 0.0)
+    return tuple(share * (a - numbers * b) for a, b in zip(top, bottom, strict=True))
+
+
+def class_influence(measure: Measure, n: Counts) -> tuple[Floats, ...]:
+    """Return influence values of TP, FP, FN and TN on the measure of each class, (C,) each.
+
+    0 for a class whose measure is undefined.
+    """
+    return _outcome_influence(measure, n, *_values_and_weights(measure, n, "macro"))
+
+
+def ignores_true_negatives(measure: Measure) -> bool:
+    """Return whether a measure of each class against the rest does not count true negatives."""
+    return not any(part[3] for part in _quotient_cells(measure))
+
+
+def class_covariance(measure: Measure, n: Counts, squares: Counts) -> Floats:
+    """Return the covariances of the measure of all classes, (C, C), by influence values.
+
+    sum over cells of q f_k f_l / M²   q (C, C): sums of squared weights, n itself for equal rows
+
+    f_k is 0 but in the row and the column of class k: of a measure that ignores true negatives.
+    """
+    tp, fp, fn, _ = class_influence(measure, n)
+    errors = squares * fn[:, None] * fp  # of one class for another
+    products = errors + errors.T
+    outcomes = one_vs_rest_tables(squares)
+    variances = outcomes.tp * tp**2 + outcomes.fp * fp**2 + outcomes.fn * fn**2
+    np.fill_diagonal(products, variances)
+    return np.asarray(products / float(n.sum()) ** 2)
+
+
+def mean_error_weights(measure: Measure, n: Counts) -> Floats:
+    """Return the weight of each error in the mean of 1 - V over the classes, (C, C).
+
+    V = N / D is the measure of a class, of a loss V itself; row and column are the true and the
+    predicted class, 0 on the diagonal. For a measure that ignores true negatives.
+    """
+    top, bottom = _quotient_cells(measure)
+    losses = top if measure.sign < 0 else bottom - top
+    cells = np.stack(one_vs_rest_tables(n).cells)
+    defined = ~np.isnan(measure_by_class(measure, n))
+    shares = divide(defined / defined.sum(), np.where(defined, bottom @ cells, 1.0))
+    weights = (losses[2] * shares)[:, None] + losses[1] * shares
+    np.fill_diagonal(weights, 0.0)
+    return np.asarray(weights)
+
+
+def class_biases(measure: Measure, n: Counts) -> Floats:
+    """Return the biases of the measure of each class, (2, C): of random and of fixed class totals.
+
+    (V var(D) - cov(N, D)) / D²   V = N / D, a numerator and a denominator of counts of rows
+
+    With random totals counts are Poisson; with fixed ones the variances are those within true
+    classes. It is 0 for a share of random totals, below 0 for F1, and above 0 for the precision
+    with fixed totals: they predict rare classes more often where they are right. For a measure
+    that ignores true negatives.
+    Source: the bias of a ratio, Cochran 1977, Sampling Techniques, section 6.8.
+    """
+    top, bottom = _quotient_cells(measure)
+    rows = np.asarray(n).sum(axis=1)
+    cells = np.stack(one_vs_rest_tables(n).cells)
+    excess = np.outer(bottom, measure_by_class(measure, n)) - top[:, None]  # V b - a, (4, C)
+    random = (excess * bottom[:, None] * cells)[:3].sum(axis=0)
+    true = [0, 2]  # TP and FN, the rows of the class
+    explained = (excess[true] * cells[true]).sum(axis=0) * (bottom[true] @ cells[true])
+    errors = np.where(np.eye(len(rows), dtype=bool), 0.0, n)
+    squares = np.nan_to_num(divide(errors**2, rows[:, None])).sum(axis=0)
+    explained = np.nan_to_num(divide(explained, rows)) + excess[1] * bottom[1] * squares
+    return divide(np.stack([random, random - explained]), (bottom @ cells) ** 2)
 
 
 def _values_and_weights(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:

@@ -246,29 +246,6 @@ def skill_score_influence(
     return loss_influence(loss, (scores, positives, negatives), *divide([-1, *moved], reference))
 
 
-def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the reliability: sum n_p (p - o_p)² / M over distinct p, o_p the observed share.
-
-    Brier = reliability - resolution + uncertainty. Shapes: scores (m,) ascending; positives and
-    negatives (..., m); result (...). Range 0..1, best 0; NaN without rows. ValueError for scores
-    that are not ascending, or outside 0..1. Source: Murphy 1973, Journal of Applied Meteorology
-    12:595.
-    """
-    n, hits, rows = _group_by_probability(scores, positives, negatives)
-    p = np.asarray(scores, np.float64)[distinct_starts(scores)]
-    return divide(divide((n * p - hits) ** 2, np.maximum(n, 1e-300)).sum(axis=-1), rows)
-
-
-def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the resolution: sum n_p (o_p - o)² / M, o the share of positives; high is better.
-
-    Range 0..1/4. Else as `brier_reliability`.
-    """
-    n, hits, rows = _group_by_probability(scores, positives, negatives)
-    apart = (hits - n * divide(hits.sum(axis=-1), rows)[..., None]) ** 2
-    return divide(divide(apart, np.maximum(n, 1e-300)).sum(axis=-1), rows)
-
-
 def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the uncertainty o (1 - o), o the share of positives, of any forecasts; 0..1/4."""
     check_probabilities(scores)
@@ -284,29 +261,10 @@ def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) 
     return Influence.from_arrays(moved[True], moved[False])
 
 
-def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the refinement: sum n_p o_p (1 - o_p) / M, the Brier score minus reliability; 0..1/4,
-    best 0.
-    """
-    n, hits, rows = _group_by_probability(scores, positives, negatives)
-    return divide((hits * divide(n - hits, np.maximum(n, 1e-300))).sum(axis=-1), rows)
-
-
-def _group_by_probability(
-    scores: Counts, positives: Counts, negatives: Counts
-) -> tuple[Floats, Floats, Floats]:
-    """Return rows and positives of each distinct probability, and the number of all rows."""
-    pos, neg, _ = sum_at_scores(check_probabilities(scores), positives, negatives)
-    hits, n = np.asarray(pos, np.float64), np.asarray(pos + neg, np.float64)
-    return n, hits, n.sum(axis=-1)
-
-
 _BRIER = "Brier 1950, Monthly Weather Review 78:1"
 _GOOD = "Good 1952, Journal of the Royal Statistical Society B 14:107"
 _MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
 _FEW = ("too_few_rows",)
-_EACH_SCORE_A_BIN = "if scores hardly repeat, because each distinct score is a bin"
-_GROUPS = f"far too high {_EACH_SCORE_A_BIN}; prefer ece (with bins) or calibration_slope (without)"
 
 
 def _mean_measure(
@@ -423,30 +381,6 @@ PROBABILITIES = (
 
 DECOMPOSITION = (
     Measure(
-        "brier_reliability",
-        "Brier reliability",
-        brier_reliability,
-        "probabilities",
-        _FEW,
-        "null",
-        "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
-        _MURPHY,
-        best="min",
-        caveat=_GROUPS,
-    ),
-    Measure(
-        "brier_resolution",
-        "Brier resolution",
-        brier_resolution,
-        "probabilities",
-        _FEW,
-        "drawn",
-        "sum n_p (o_p - o)² / M over distinct p",
-        _MURPHY,
-        high=0.25,
-        caveat=_GROUPS,
-    ),
-    Measure(
         "brier_uncertainty",
         "Brier uncertainty",
         brier_uncertainty,
@@ -459,18 +393,5 @@ DECOMPOSITION = (
         high=0.25,
         influence=uncertainty_influence,
         caveat="it depends on the rows only, not on the predictions",
-    ),
-    Measure(
-        "brier_refinement",
-        "Brier refinement",
-        brier_refinement,
-        "probabilities",
-        _FEW,
-        "drawn",
-        "sum n_p o_p (1 - o_p) / M over distinct p",
-        _MURPHY,
-        best="min",
-        high=0.25,
-        caveat=f"far too low {_EACH_SCORE_A_BIN}",
     ),
 )

@@ -354,7 +354,7 @@ RANKING = (
         ks,
         "scores",
         ("single_class",),
-        "drawn",
+        "permuted",
         "largest |TPR - FPR| over thresholds",
         "Kolmogorov-Smirnov distance of two samples",
         invariant=True,

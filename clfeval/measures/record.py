@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # options take populations: a start must not load numpy
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 _OfCounts = Literal["share", "linear", "logit", "ratio", "log", "region", "derived"]
-IntervalKind = Literal[_OfCounts, "delong", "influence", "drawn", "null"]
+IntervalKind = Literal[_OfCounts, "delong", "influence", "drawn", "null", "permuted"]
 ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 
@@ -101,6 +101,14 @@ class Measure:
     caveat: str | None = None
     classes: Multiclass | None = None
     ordered: bool = False
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it has one; noise increases the others, which have a p-value instead.
+
+        null: against calibrated probabilities; permuted: against permuted classes.
+        """
+        return self.interval not in ("null", "permuted")
 
     @property
     def arrow(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.inference.influence_and_clusters import rate_divisors, share_divisor
+from clfeval.inference.influence_and_clusters import joint_shares, rate_divisors, share_divisor
 from clfeval.inference.proportions import (
     SHARE_LIMITS,
     combine_proportions,
@@ -141,6 +141,16 @@ def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tupl
     made = (one[None] for one in measure.share(_COUNTS))
     by = share_divisor(cells.sums, cells.totals, *made, level=level)
     return part / by, whole / by
+
+
+def share_degrees_of_freedom(measure: Measure, cells: Cells) -> Floats:
+    """Return those of a share of rows: effective clusters, or weights, of its whole less one."""
+    assert measure.share is not None
+    if cells.sums is None:
+        return np.full(len(cells.tp), np.inf)
+    selections = np.array(measure.share(_COUNTS))[:, None, None]
+    _, sizes, _ = joint_shares(cells.sums, cells.totals, *selections)
+    return np.asarray(sizes[0] - 1)
 
 
 def _where_known(

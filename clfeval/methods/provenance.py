@@ -221,12 +221,14 @@ INTERVAL_METHODS = {
     "means over rows, and functions of them": "influence values with Student's t, else the "
     "bootstrap",
     "net_benefit": "square-and-add of Wilson intervals of TP and FP, with the design effect",
+    "net_benefit_standardised, interventions_avoided": "the same, of TP/P and FP/P; of TN and FN",
     "thresholds of higher net benefit": "the same, simultaneous for all thresholds "
     "(Naiman's bound)",
     **_BEST,
 }
 OF_MORE_CLASSES = {
     "shares of rows": "Clopper-Pearson",
+    "means over classes of shares and F1": "square-and-add of the limits of the classes",
     "other measures": "influence values on the logit or Fisher scale, else the bootstrap",
     **_BEST,
 }

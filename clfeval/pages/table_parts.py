@@ -323,7 +323,7 @@ MEASURED_MEANINGS: Mapping[str, str] = {
     "calibrated_mean": "mean of the measure if the probabilities were calibrated",
     "calibrated_high": f"upper {OPTION}--level{END} quantile of the measure if they were "
     "calibrated",
-    "measures.p": "p-value against calibrated probabilities",
+    "measures.p": "p-value against calibrated probabilities; of KS, against permuted classes",
 }
 
 
@@ -347,7 +347,8 @@ def measure_tables(
     columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
     columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
     columns += "bound? " * any("bound" in row for row in mine)
-    columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
+    columns += "calibrated_mean? calibrated_high? " * any("calibrated_mean" in row for row in mine)
+    columns += "p? " * any("p" in row for row in mine) + "method"
     whys: dict[str, dict[str, None]] = {}
     for row in mine[:MAX_ROWS]:
         reason = as_estimate(row["value"]).reason

@@ -34,9 +34,8 @@ average_precision average_precision | ap average_precision | pr_auc_step average
 pr_auc pr_auc | gini gini | gain_capture gini | gain@k gain@k | lift@k lift@k
 precision@k precision@k | recall@k recall@k | ks ks | ece ece | mce mce
 ece_debiased ece_debiased | calibration_slope calibration_slope
-calibration_intercept calibration_intercept | brier_reliability brier_reliability
-brier_resolution brier_resolution | brier_uncertainty brier_uncertainty
-brier_refinement brier_refinement | rps rps | ordinal_mae ordinal_mae | ordinal_mse ordinal_mse
+calibration_intercept calibration_intercept | brier_uncertainty brier_uncertainty
+rps rps | ordinal_mae ordinal_mae | ordinal_mse ordinal_mse
 ordinal_rmse ordinal_rmse | accuracy_within_1 accuracy_within_1 | expected_cost expected_cost
 net_benefit net_benefit | net_benefit@t net_benefit@t | top_k_accuracy top_k_accuracy
 auprg auprg | aurc aurc | selective_accuracy selective_accuracy | hosmer_lemeshow hosmer_lemeshow

@@ -13,13 +13,7 @@ from scipy import stats
 
 import clfeval
 from clfeval.compare.change import DifferenceErrors, errors_of_kinds, errors_of_rows
-from clfeval.compare.paired_estimates import (
-    DELONG,
-    NO_ROW,
-    REACHING,
-    BootstrapLimits,
-    PairedEstimates,
-)
+from clfeval.compare.paired_estimates import DELONG, NO_ROW, REACHING, PairedEstimates, PairLimits
 from clfeval.counts.clusters_and_weights import ClusterCounts, clusters_or_weights
 from clfeval.counts.rows import ScoredRows
 from clfeval.measures.catalog import CATALOG
@@ -110,7 +104,7 @@ def test_few_rows_bound_the_degrees_of_freedom_and_one_leaves_none() -> None:
 
 
 def estimates(
-    values: Any, known: DifferenceErrors, metric: str, *, fewest: float = 50, bootstrap: Any = None
+    values: Any, known: DifferenceErrors, metric: str, *, fewest: float = 50, limits: Any = None
 ) -> PairedEstimates:
     models = tuple(f"m{i}" for i in range(len(values)))
     return PairedEstimates(
@@ -122,7 +116,7 @@ def estimates(
         fewest,
         np.zeros((len(values), 0)),
         np.zeros(0),
-        bootstrap,
+        limits,
     )
 
 
@@ -343,8 +337,8 @@ def test_a_bootstrap_has_its_limits_at_their_level_and_narrower_ones_by_t() -> N
     """The limit towards 0 lies .1 off at 95 %: at a level of 1 - p it is the difference itself."""
     t = stats.t.ppf(0.975, 9)
     known = DifferenceErrors(np.full((2, 2), 0.05), np.full((2, 2), 9.0))
-    limits = BootstrapLimits(np.full((2, 2), 0.05), np.full((2, 2), 0.5), 0.95)
-    found = estimates([0.45, 0.3], known, "ks", bootstrap=limits)
+    limits = PairLimits(np.full((2, 2), 0.05), np.full((2, 2), 0.5), 0.95)
+    found = estimates([0.45, 0.3], known, "ks", limits=limits)
     assert found.p_values(*BOTH)[0] == pytest.approx(2 * stats.t.sf(1.5 * t, 9))
     _, low, high, _ = found.intervals(*BOTH, level=1 - found.p_values(*BOTH)[0])
     assert low[0] == pytest.approx(0, abs=1e-9)

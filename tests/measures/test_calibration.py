@@ -84,12 +84,9 @@ def test_hosmer_and_lemeshow_by_hand() -> None:
     assert value("hosmer_lemeshow", [0, 1], [1, 3], [3, 0]) == math.inf
 
 
-def test_parts_of_the_brier_score_by_hand() -> None:
-    """Divided by all 20 rows: .2 has .4 positives, .8 has .9, all have .65."""
-    assert value("brier_reliability") == pytest.approx((10 * 0.2**2 + 10 * 0.1**2) / 20, abs=1e-15)
-    assert value("brier_resolution") == pytest.approx((0.25**2 + 0.25**2) / 2, abs=1e-15)
+def test_the_uncertainty_of_the_brier_score_by_hand() -> None:
+    """Of 20 rows .65 are positive."""
     assert value("brier_uncertainty") == pytest.approx(0.65 * 0.35, abs=1e-15)
-    assert value("brier_refinement") == pytest.approx((0.4 * 0.6 + 0.9 * 0.1) / 2, abs=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -171,19 +171,6 @@ def test_gains_by_straight_lines_cut_fine(setting: tuple[int, int, float]) -> No
     assert value("auprg", values, pos, neg) == pytest.approx(area, abs=1e-12)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_the_brier_score_is_the_sum_of_its_parts(setting: tuple[int, int, float]) -> None:
-    table = counted(*rows(*setting))
-    parts = {
-        name: value(f"brier_{name}", *table)
-        for name in ("reliability", "resolution", "uncertainty", "refinement")
-    }
-    brier = value("brier", *table)
-    whole = parts["reliability"] - parts["resolution"] + parts["uncertainty"]
-    assert whole == pytest.approx(brier, abs=1e-14)
-    assert parts["reliability"] + parts["refinement"] == pytest.approx(brier, abs=1e-14)
-
-
 ALL = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.of is not None]
 
 

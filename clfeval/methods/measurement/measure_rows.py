@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from math import inf
+from math import inf, isnan
 from textwrap import wrap
 
 import numpy as np
@@ -15,6 +15,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, ResultNote, Row
+from clfeval.inference.hypothesis_tests import separation_test
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
@@ -65,14 +66,21 @@ def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
     yield f"explanation of a measure: clfeval {command} --explain NAME"
 
 
+_BY_SIMULATION: Mapping[str, str] = {
+    "drawn": "bootstrap",
+    "null": "p by simulation",
+    "permuted": "p by permutation",
+}
+
+
 def _interval_method(measure: Measure) -> str:
     """Name the usual interval method; small classes use the bootstrap instead."""
-    if measure.id in (NET_BENEFIT, AT_RISK):
+    if measure.id in (NET_BENEFIT, AT_RISK, *score_measures.OF_TWO_COUNTS):
         return "square-and-add"
     if measure.interval == "delong":
         return "DeLong"
-    if measure.interval in ("drawn", "null"):
-        return "bootstrap" if measure.interval == "drawn" else "p by simulation"
+    if measure.interval in _BY_SIMULATION:
+        return _BY_SIMULATION[measure.interval]
     if measure.interval == "share" or (measure.share is not None and measure.needs == "confusion"):
         return "exact"
     if measure.needs != "confusion":
@@ -256,7 +264,8 @@ def score_measure_rows(
     """Return rows of the measures of one model's scores; net benefit at its threshold or 0.5."""
     rows, name = list[Row](), f"{model}\0{label or ''}"
     some = [one for one in asked if takes_scores(one)]
-    calibrated = perfect_calibration_values(some, counts.probabilities, wanted, name)
+    tests = perfect_calibration_values(some, counts.probabilities, wanted, name)
+    tests |= separation_p_values(some, counts, wanted, name)
     for one in some:
         t = risk_threshold(one, threshold)
         known = (
@@ -264,7 +273,7 @@ def score_measure_rows(
             if t is None
             else _net_benefit_estimate(counts, t, wanted, name)
         )
-        rows.append({**measure_row(label, model, one.name, known), **calibrated.get(one.name, {})})
+        rows.append({**measure_row(label, model, one.name, known), **tests.get(one.name, {})})
     return rows
 
 
@@ -397,6 +406,31 @@ def perfect_calibration_values(
         if not (np.isnan(value) or np.isnan(simulated).any()):
             columns = _calibration_columns(simulated, value, level, measure.measure.aim)
             rows[measure.name] = {"method": method, **columns}
+    return rows
+
+
+def separation_p_values(
+    requested: Sequence[RequestedMeasure],
+    counts: ScoreCounts,
+    settings: IntervalSettings,
+    name: str,
+) -> dict[str, Row]:
+    """Return the p-value of each distance of the classes (KS) against equal classes, by name.
+
+    None for clusters or sampling weights, whose rows are not exchangeable. name: of the random
+    stream.
+    """
+    measures = [measure for measure in requested if measure.measure.interval == "permuted"]
+    rows = dict[str, Row]()
+    if settings.level is None or counts.clusters is not None:
+        return rows
+    for measure in measures:
+        rng = random_stream(settings.seed, f"permuted\0{name}")
+        p_value, method = separation_test(
+            measure.measure.function, counts.scores, counts.positives, counts.negatives, rng
+        )
+        if not isnan(p_value):
+            rows[measure.name] = {"method": method, "p": p_value}
     return rows
 
 

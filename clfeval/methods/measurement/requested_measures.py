@@ -81,7 +81,11 @@ OF_MORE = {
 }
 _GAINS = "it favours miscalibrated models; use net_benefit or log_loss"
 _TIMES = "it needs times to an event; use roc_auc for two classes"
+_DISTINCT_SCORES = "each distinct score would be a bin; use brier and ece"
 REFUSED = {
+    "brier_reliability": _DISTINCT_SCORES,
+    "brier_resolution": _DISTINCT_SCORES,
+    "brier_refinement": _DISTINCT_SCORES,
     "nri": _GAINS,
     "idi": _GAINS,
     "net_reclassification_improvement": _GAINS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -14,13 +15,15 @@ from clfeval.counts.clusters_and_weights import Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
-from clfeval.inference.distributions import student_quantile, tail_probability
+from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
 from clfeval.inference.influence_and_clusters import (
     CovarianceEstimate,
     confidence_limits,
     influence_covariance,
+    measure_difference,
     smaller_class_size,
 )
+from clfeval.inference.proportions import score_parts, wilson_limits
 from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.resampling import (
     percentile_limits,
@@ -31,6 +34,7 @@ from clfeval.inference.resampling import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import HALF
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import Cells, Limits, make_estimate
 from clfeval.methods.measurement.bucket_bounds import (
@@ -44,6 +48,7 @@ from clfeval.methods.measurement.label_measures import (
     BOOTSTRAP,
     INFLUENCE,
     NONE,
+    WEIGHED,
     MeasureEstimate,
     TableResampler,
 )
@@ -71,10 +76,12 @@ def estimate_score_measure(
         return _estimate_area(measure, counts, value, settings, name)
     covariance = _score_covariance(measure, counts)
     error = nan if covariance is None else float(covariance.errors[0])
-    if settings.level is None or measure.interval == "null":
+    if settings.level is None or not measure.has_interval:
         return MeasureEstimate(make_estimate(value), error, NONE)
     if measure.id == "oe_ratio" and covariance is not None and 0 in totals:
         return _ratio_of_one_class(measure, counts, value, covariance.size, settings.level)
+    if settings.how != "bootstrap" and measure.id in OF_TWO_COUNTS:
+        return _estimate_of_counts(measure, counts, value, error, settings.level)
     if settings.how != "bootstrap" and covariance is not None:
         return influence_estimate(measure, value, covariance, settings.level)
     (low, high), method = _bootstrap_limits(measure, counts, settings, name)
@@ -92,6 +99,28 @@ def _estimate_area(
         if not isnan(low):
             return MeasureEstimate(make_estimate(value, low, high), estimate.error, method)
     return estimate
+
+
+OF_TWO_COUNTS = ("net_benefit_standardised", "interventions_avoided")
+
+
+def _estimate_of_counts(
+    measure: Measure, counts: ScoreCounts, value: float, error: float, level: float
+) -> MeasureEstimate:
+    """Return a combination of two counts at a threshold, with limits from those of both."""
+    t = np.array([getattr(measure.of, "keywords", {}).get("t", HALF)])
+    tables = confusions_at(counts, t)
+    if measure.id == "net_benefit_standardised":
+        (estimate,) = standardised_estimates(tables, t, level)
+    else:
+        none = np.zeros(1)
+        hundred = np.full(1, 100.0)
+        contributions = (none, none, hundred, hundred * (1 - t) / t)
+        (estimate,) = net_benefit_estimates(tables, contributions, level)
+    method = NONE
+    if estimate.low is not None:
+        method = WEIGHED + ", design effect" * (counts.clusters is not None)
+    return MeasureEstimate(replace(estimate, value=value), error, method)
 
 
 def _score_covariance(measure: Measure, counts: ScoreCounts) -> CovarianceEstimate | None:
@@ -446,18 +475,10 @@ def net_benefit_estimates(
     found: ConfusionCounts, each: RowContributions, level: float | None
 ) -> list[Estimate]:
     """Return the means of the contributions of rows, (t,), with the limits of `net_benefit`."""
-    values, g = _mean_contributions(found, each), _effective_parts(found)
-    if level is None or not (g > 1).all():
+    values = _mean_contributions(found, each)
+    if level is None or not (_effective_parts(found) > 1).all():
         return [Estimate(value) for value in values.tolist()]
-    effect, z = np.ones(len(values)), None
-    if found.sums is not None:
-        # design effect; where the error is 0, from the sizes of clusters
-        alone = _standard_errors(replace(found, sums=None), each)
-        effect = found.sums[:, 2:, 2:].sum(axis=(1, 2)) / (found.positives + found.negatives)
-        effect = np.sqrt(effect)
-        effect = np.divide(_standard_errors(found, each), alone, out=effect, where=alone > 0) ** 2
-        effect = np.maximum(effect, 1.0)
-        z = student_quantile(g - 1, level=level)
+    effect, z = _design(found, partial(_standard_errors, each=each), level)
     hit, false, right, missed = each
     against = right > 0  # compared with treat-all only TN and FN differ
     _, low, high = weighted_difference(
@@ -474,6 +495,57 @@ def net_benefit_estimates(
     return [Estimate(*three) for three in ends]
 
 
+def _design(
+    tables: ConfusionCounts, standard_errors: Callable[[ConfusionCounts], Floats], level: float
+) -> tuple[Floats, Floats | None]:
+    """Return divisors of counts, (t,), and Student's t for clusters or weights, else None.
+
+    The design effect, at least 1; where the error is 0, from the sizes of clusters.
+    """
+    if tables.sums is None:
+        return np.ones(len(tables.tp)), None
+    alone = standard_errors(replace(tables, sums=None))
+    effect = tables.sums[:, 2:, 2:].sum(axis=(1, 2)) / (tables.positives + tables.negatives)
+    effect = np.sqrt(effect)
+    effect = np.divide(standard_errors(tables), alone, out=effect, where=alone > 0) ** 2
+    return np.maximum(effect, 1.0), student_quantile(_effective_parts(tables) - 1, level=level)
+
+
+def standardised_estimates(
+    tables: ConfusionCounts, t: Floats, level: float | None
+) -> list[Estimate]:
+    """Return the standardised net benefits at thresholds, (t,), with their limits.
+
+    TP/P - w FP/P, w = t / (1 - t), by square-and-add of Wilson's limits of TP / P and, of FP / P,
+    those of the share FP / (FP + P), of which it is the odds; the two ratios are uncorrelated.
+    Clusters and weights as in `net_benefit`.
+    Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
+    """
+    odds = t / (1 - t)
+    p = np.asarray(tables.positives, np.float64)
+    rates = divide(tables.tp, p), odds * divide(tables.fp, p)
+    values = rates[0] - rates[1]
+    if level is None or not (_effective_parts(tables) > 1).all():
+        return [Estimate(value) for value in values.tolist()]
+    effect, z = _design(tables, partial(_ratio_errors, odds=odds, values=values), level)
+    quantile = critical_value(level) if z is None else z
+    hits = wilson_limits(score_parts(tables.tp / effect, p / effect), quantile)
+    lowest, highest = wilson_limits(
+        score_parts(tables.fp / effect, (tables.fp + p) / effect), quantile
+    )
+    alarms = (odds * divide(lowest, 1 - lowest), odds * divide(highest, 1 - highest))
+    _, low, high = measure_difference(rates[0], *hits, rates[1], *alarms, 0.0)
+    low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
+    limits = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*three) for three in limits]
+
+
+def _ratio_errors(tables: ConfusionCounts, odds: Floats, values: Floats) -> Floats:
+    """Return the standard errors of (TP - odds FP) / P with these values, (t,)."""
+    slopes = np.array([np.ones(len(odds)), -odds, -values, np.zeros(len(odds))])
+    return divide(_linear_errors(tables, slopes), tables.positives)
+
+
 def _effective_parts(found: ConfusionCounts) -> Floats:
     """Return the effective number of clusters, or of weighted rows, (t,); else infinite."""
     if found.sums is None:
@@ -488,11 +560,17 @@ def _standard_errors(found: ConfusionCounts, each: RowContributions) -> Floats:
     # as sums of TP, FP, P and N
     around = np.array([hit + missed, -false - right, -missed, right])
     around = around - _mean_contributions(found, each) * np.array([0, 0, 1, 1])[:, None]
-    alone = (found.tp, found.fp, found.positives, found.negatives)
-    sums, g = _row_products(*alone) if found.sums is None else found.sums, _effective_parts(found)
-    squares = np.einsum("it,tij,jt->t", around, sums, around)
+    return divide(_linear_errors(found, around), found.positives + found.negatives)
+
+
+def _linear_errors(tables: ConfusionCounts, slopes: Floats) -> Floats:
+    """Return the standard errors of sums of TP, FP, P and N with these slopes, (4, t): (t,)."""
+    cells = (tables.tp, tables.fp, tables.positives, tables.negatives)
+    sums = _row_products(*cells) if tables.sums is None else tables.sums
+    g = _effective_parts(tables)
+    squares = np.einsum("it,tij,jt->t", slopes, sums, slopes)
     squares = squares / (1 - 1 / np.where(g > 1, g, nan))
-    return divide(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import Change, DifferenceErrors, errors_of_rows
 from clfeval.compare.families import EVERY, adjusted_family, family_pairs
-from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
+from clfeval.compare.paired_estimates import PairedEstimates, PairLimits
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, StoredScores
@@ -278,10 +278,10 @@ def _tested_rows(
     pairs = [(places[curve.model], places[curve.reference.name]) for curve in curves]
     family = adjusted_family(estimates, pairs, level=options.level, seed=options.seed)
     assert family is not None
-    assert estimates.bootstrap is not None
+    assert estimates.limits is not None
     rows = list[Row]()
     for curve, change, pair in zip(curves, family.changes(), family.pairs, strict=True):
-        method = estimates.bootstrap.method[pair]
+        method = estimates.limits.method[pair]
         if method == SQUARE_AND_ADD:
             method = estimates.method(*pair, wide=False)
         rows.append(_curve_row(curve, unit, change, method, options.level))
@@ -428,7 +428,7 @@ def matched_estimates(
         rows.fewest,
         pairs.steps(limits.slopes),
         rows.sizes[::-1],
-        BootstrapLimits(
+        PairLimits(
             pairs.by_pair(np.where(has_interval, lower, nan)),
             pairs.by_pair(np.where(has_interval, upper, nan)),
             level,

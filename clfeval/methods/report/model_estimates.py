@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
 from clfeval.compare.families import BestSet, PairPlaces, adjusted_family, best_set, family_pairs
-from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
+from clfeval.compare.paired_estimates import PairedEstimates, PairLimits
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
@@ -407,7 +407,7 @@ def _estimates_of_measure(
         fewest,
         np.zeros((len(names), 0)),
         np.zeros(0),
-        BootstrapLimits(low, high, level, methods),
+        PairLimits(low, high, level, methods),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 from typing import get_args
@@ -12,27 +12,27 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
-from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Row
 from clfeval.inference.influence_and_clusters import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
 from clfeval.measures import multiclass_table
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.multiclass_table import ignores_true_negatives
 from clfeval.measures.record import Measure, Multiclass
 from clfeval.methods.estimates import Limits, make_estimate
-from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.label_measures import (
     EXACT,
     INFLUENCE,
     NONE,
     MeasureEstimate,
-    TableResampler,
     measure_row,
 )
 from clfeval.methods.measurement.measure_rows import perfect_calibration_values, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import resampled_limits
 from clfeval.methods.options import IntervalSettings
+from clfeval.methods.report.class_estimates import MEAN, ClassTables
 from clfeval.records import dataclass
 
 CLASSES = "multiclass"  # of all together
@@ -57,6 +57,29 @@ class ModelMeasure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MeansOverClasses:
+    """The tables of each class against the rest, and estimates of each class by measure."""
+
+    classes: ClassTables
+    by_class: Mapping[str, Sequence[MeasureEstimate]]
+
+    def limits(self, part: ModelMeasure, level: float, df: float) -> tuple[float, float] | None:
+        """Return the limits of a mean over classes; None for another kind of measure.
+
+        Measures that count true negatives have many rows of each class.
+        """
+        measure, name = part.measure, part.metric
+        if measure.id == "balanced_accuracy":
+            measure, name = CATALOG["sensitivity"], "sensitivity"
+        elif part.estimator != "macro" or not ignores_true_negatives(measure):
+            return None
+        estimates = self.by_class.get(name)
+        if estimates is None:
+            estimates = self.classes.estimates(RequestedMeasure(name, measure, {}))
+        return self.classes.mean_limits(measure, estimates, level, df)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RowFrequencies:
     """Frequencies n (m,) of kinds of rows of a model, and their clusters."""
 
@@ -68,6 +91,7 @@ class RowFrequencies:
     table: Counts | None = None  # of labels, with cells at `place`
     place: Ints | None = None
     smallest: float = np.inf  # rows of the smallest class
+    means: MeansOverClasses | None = None  # of labels
 
     def shaped(self, n: Counts) -> Counts:
         """Return frequencies of kinds, (..., m), in the shape that measures take."""
@@ -85,22 +109,44 @@ def multiclass_label_rows(
     wanted: IntervalSettings,
 ) -> Iterator[Row]:
     """Yield the measures of the labels of all models in a slice."""
-    hard_ones = [one for one in asked if not takes_scores(one)]
-    rest = [one for one in hard_ones if _multiclass_form(one).of is None]
-    wider = small_sample_factors(patterns)
-    for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
-        n, place = table.reshape(-1), np.arange(table.size)
-        if patterns.clusters is not None:
-            n, place = patterns.n, patterns.cells(i)
-        name = f"{model}\0{label or ''}"
-        factors = wider[place // len(table)]
-        kinds = RowFrequencies(n, patterns.clusters, name, factors, 1, table, place)
-        found = [part for one in hard_ones for part in _of_table(one, table, place)]
-        for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
-            yield measure_row(label, model, part.metric, value, part.estimator)
-        for metric, values in _each_class(patterns, i, table, rest, wanted, name).items():
-            for class_name, value in zip(patterns.classes, values, strict=True):
-                yield measure_row(label, model, metric, value, "class", class_name)
+    measures = [measure for measure in asked if not takes_scores(measure)]
+    factors = small_sample_factors(patterns)
+    for i, table in enumerate(patterns.tables):
+        name = f"{patterns.models[i]}\0{label or ''}"
+        classes = ClassTables.from_model(patterns, i, table, wanted, name)
+        yield from _model_label_rows(label, classes, measures, factors, wanted)
+
+
+def _model_label_rows(
+    label: str | None,
+    classes: ClassTables,
+    measures: Sequence[RequestedMeasure],
+    factors: Floats,
+    intervals: IntervalSettings,
+) -> Iterator[Row]:
+    """Yield the measures of the labels of a model; factors (C,): of few rows of a class."""
+    patterns, table = classes.patterns, classes.table
+    model = patterns.models[classes.model]
+    averaged = [measure for measure in measures if _multiclass_form(measure).of is None]
+    by_class = {measure.name: classes.estimates(measure) for measure in averaged}
+    n, place = table.reshape(-1), np.arange(table.size)
+    if patterns.clusters is not None:
+        n, place = patterns.n, patterns.cells(classes.model)
+    kinds = RowFrequencies(
+        n,
+        patterns.clusters,
+        f"{model}\0{label or ''}",
+        factors[place // len(table)],
+        table=table,
+        place=place,
+        means=MeansOverClasses(classes, by_class),
+    )
+    parts = [part for measure in measures for part in _of_table(measure, table, place)]
+    for part, value in zip(parts, _measure_estimates(parts, kinds, intervals), strict=True):
+        yield measure_row(label, model, part.metric, value, part.estimator)
+    for metric, values in by_class.items():
+        for class_name, value in zip(patterns.classes, values, strict=True):
+            yield measure_row(label, model, metric, value, "class", class_name)
 
 
 def multiclass_probability_rows(
@@ -221,7 +267,7 @@ def _bootstrap_limits(
         part
         for part in parts
         if not isnan(part.value)
-        and part.measure.interval != "null"
+        and part.measure.has_interval
         and (every or (part.moved is None and part.share is None))
     ]
     if not some:
@@ -242,6 +288,8 @@ def _default_limits(
     size = total if kinds.clusters is None else kinds.clusters.size
     if level is None:
         return (nan, nan), NONE
+    if kinds.means is not None and (limits := kinds.means.limits(part, level, df)) is not None:
+        return limits, NONE if isnan(limits[0]) else MEAN
     if rows and part.share is not None:
         return _share_limits(part.share, level, wanted)
     low, high = map(
@@ -305,43 +353,3 @@ def _share_limits(
     ends: Limits = SHARE_LIMITS[how](k, m, level=level)
     method = EXACT if how == "exact" else how.title()
     return (float(ends[0][0]), float(ends[1][0])), method
-
-
-def _each_class(
-    patterns: ClassPatterns,
-    i: int,
-    table: Counts,
-    asked: Sequence[RequestedMeasure],
-    wanted: IntervalSettings,
-    name: str,
-) -> dict[str, list[MeasureEstimate]]:
-    """Return measures of each class against the rest, by name, one estimate per class."""
-    each, size = multiclass_table.one_vs_rest_tables(table), len(patterns.classes)
-    sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
-    if (owned := patterns.clusters) is not None:
-        known = [
-            TableResampler.from_labels(owned, patterns.truth == k, patterns.votes[:, i] == k)
-            for k in range(size)
-        ]
-        many, again = owned.size, [*known]
-        sums = np.array(
-            [
-                owned.products(np.array([tp, fp, tp + fn, fp + tn]))
-                for tp, fp, fn, tn in (one.cells for one in known)
-            ]
-        )
-    counts = ConfusionCounts(
-        patterns.classes,
-        each.tp,
-        each.fp,
-        each.fn,
-        each.tn,
-        each.tp + each.fn,
-        each.fp + each.tn,
-        patterns.unit,
-        sums,
-    )
-    sure = label_measures.LabelLimitSettings(
-        wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size
-    )
-    return {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in asked}

@@ -83,7 +83,10 @@ class UnpredictedClasses:
         return [Answer(CODE, text, tuple(unpredicting), harm=True)]
 
     def notes(self, answers: Sequence[Answer]) -> Iterator[ResultNote]:
-        """Yield notes on the models that no sentence of an answer names for it."""
+        """Yield notes on the models that no sentence of an answer names for it.
+
+        Of several classes also one on macro precision, which lacks these.
+        """
         models_in_answer = {
             model for answer in answers if answer.code == CODE for model in answer.models
         }
@@ -91,6 +94,9 @@ class UnpredictedClasses:
             [model for model in self.places if model not in models_in_answer]
         ):
             yield ResultNote(CODE, f"{subject} never {verb} {classes}")
+        if len(self.classes) > 2 and any(self.places.values()):
+            text = "macro precision of a model is the mean over the classes that it predicts"
+            yield ResultNote(CODE, text)
 
     def _clauses(self, models: Sequence[str], share: str = "") -> Iterator[tuple[str, str, str]]:
         """Yield subject, verb and classes; models without the same classes share a clause."""

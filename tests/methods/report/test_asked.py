@@ -111,6 +111,7 @@ def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted() ->
         ("nri", "net_benefit"),
         ("IDI", "log_loss"),
         ("C-index", "roc_auc"),
+        ("Brier resolution", "ece"),
         ("integrated discrimination improvement", "net_benefit"),
     ],
 )

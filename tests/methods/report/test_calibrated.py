@@ -12,7 +12,7 @@ from scipy import stats
 import clfeval
 from tests.thoroughness import full
 
-NAMES = ["ece", "mce", "ece_debiased", "hosmer_lemeshow", "spiegelhalter_z", "brier_reliability"]
+NAMES = ["ece", "mce", "ece_debiased", "hosmer_lemeshow", "spiegelhalter_z"]
 
 
 def scores(n: int, rng: np.random.Generator) -> Any:

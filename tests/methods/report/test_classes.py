@@ -150,14 +150,15 @@ def test_clusters_of_one_row_each_are_rows_and_twins_tell_half_as_much() -> None
 
 def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> None:
     result = clfeval.report(of_table(((10, 0, 0), (0, 10, 0), (0, 0, 10))), weight="n")
-    # the row more is 1/9 of one in each cell: recalls of 91/93
-    r, m, n = 91 / 93, 31, 10 + 1 / 3
-    error = math.sqrt(r * (1 - r) / n / 3 * m / (m - 1))
-    low = 1 / (1 + math.exp(-(math.log(r / (1 - r)) - norm.ppf(0.975) * error / (r * (1 - r)))))
-    found = value(result, "balanced_accuracy")
+    # the row more is 1/9 of one in each cell: observed agreement 91/93, expected 1/3
+    observed, m = 91 / 93, 31
+    kappa = (observed - 1 / 3) / (2 / 3)
+    error = math.sqrt(observed * (1 - observed) / (m - 1)) / (2 / 3)
+    reach = norm.ppf(0.975) * error / (1 - kappa**2)
+    found = value(result, "kappa")
     assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(low, abs=1e-9)
-    check_text(str(row(result, "balanced_accuracy")["method"]))
+    assert found.low == pytest.approx(math.tanh(math.atanh(kappa) - reach), abs=1e-9)
+    check_text(str(row(result, "kappa")["method"]))
     assert value(result, "accuracy").low == pytest.approx(0.025 ** (1 / 30))
 
 

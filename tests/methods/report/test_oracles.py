@@ -369,22 +369,48 @@ def test_limits_of_the_net_benefit() -> None:
 
 
 def test_limits_by_bootstrap() -> None:
-    """Of KS, beside 4,000 draws of the rows: quantiles of both have a Monte Carlo error of .003."""
+    """Of a partial AUC, against 4,000 draws of the rows: both quantiles have an error of .003."""
     rows = random_rows(1, 2, 0.4)
     rng = np.random.default_rng(8)
     draws = []
     for _ in range(4000):
         at = rng.integers(0, len(rows.y), len(rows.y))
-        y, p = rows.y[at], rows.p[at]
-        draws.append(
-            np.abs(
-                np.subtract(
-                    *(
-                        np.searchsorted(np.sort(p[y == one]), GRID) / (y == one).sum()
-                        for one in (True, False)
-                    )
-                )
-            ).max()
-        )
-    low, high = interval(said(rows, measure="ks", resamples=4000), "ks")
+        draws.append(sk.roc_auc_score(rows.y[at], rows.p[at], max_fpr=0.5))
+    name = "partial_auc:fpr=0..0.5"
+    low, high = interval(said(rows, measure=name, resamples=4000), name)
     assert (low, high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=0.01)
+
+
+def test_ks_has_a_p_value_by_permutation_and_no_interval() -> None:
+    """That of scipy's exact test of 60 rows without ties; of one measure by its own draws."""
+    rng = np.random.default_rng(4)
+    y = np.repeat([True, False], [25, 35])
+    x = rng.permutation(60) / 60 + 0.12 * y
+    frame = pl.DataFrame({"truth": y * 1, "m": x / 2})
+    (row,) = [
+        row
+        for row in clfeval.report(frame, truth="truth", measure="ks").tables["measures"]
+        if row["measure"] == "ks"
+    ]
+    exact = stats.ks_2samp(x[y], x[~y], method="exact")
+    assert row["value"].value == pytest.approx(exact.statistic)
+    assert (row["value"].low, row["value"].high) == (None, None)
+    assert row["p"] == pytest.approx(exact.pvalue, abs=3.5 * np.sqrt(exact.pvalue / 999))
+    assert row["method"] == "999 permutations"
+    result = clfeval.report(frame, truth="truth", measure="ks")
+    (gate,) = result.check(fail_under="ks.low=0.1").gates
+    assert (gate.passed, gate.reason) == (False, "no_interval")
+
+
+def test_ks_of_many_rows_has_the_p_value_of_kolmogorovs_distribution() -> None:
+    rng = np.random.default_rng(5)
+    y = np.arange(40_000) % 4 == 0
+    x = rng.random(40_000) + 0.015 * y
+    frame = pl.DataFrame({"truth": y * 1, "m": x / 2})
+    (row,) = [
+        row
+        for row in clfeval.report(frame, truth="truth", measure="ks").tables["measures"]
+        if row["measure"] == "ks"
+    ]
+    d = float(stats.ks_2samp(x[y], x[~y]).statistic)
+    assert row["p"] == pytest.approx(stats.kstwobign.sf(d * np.sqrt(10_000 * 30_000 / 40_000)))

@@ -30,7 +30,6 @@ TWO = (
     "f_beta:beta=2",
     "net_benefit:t=.3",
     "ppv_at:prevalence=.1",
-    "brier_reliability",
     "selective_accuracy",
     "ordinal",
 )

@@ -204,7 +204,6 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
     ones = sm.GLM(
         y.astype(float), np.ones(len(y)), sm.families.Binomial(), offset=logit, freq_weights=w
     ).fit(tol=1e-14, maxiter=200)
-    levels = [(w[p == x].sum(), (w * y)[p == x].sum(), x) for x in np.unique(p)]
     sure = np.round(np.maximum(p, 1 - p), 12)  # 1 - .42 is no .58 in floats
     right = (p > 0.5) == y
     risks = [(w * ~right)[sure >= c].sum() / w[sure >= c].sum() for c in np.unique(sure)]
@@ -240,9 +239,6 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
         "spiegelhalter_z": (w * (y - p) * (1 - 2 * p)).sum()
         / sqrt((w * (1 - 2 * p) ** 2 * p * (1 - p)).sum()),
         "brier_uncertainty": share * (1 - share),
-        "brier_reliability": sum(n * (x - k / n) ** 2 for n, k, x in levels) / total,
-        "brier_resolution": sum(n * (share - k / n) ** 2 for n, k, x in levels) / total,
-        "brier_refinement": sum(k * (1 - k / n) for n, k, x in levels) / total,
         "overconfidence": ((w * sure).sum() - (w * right).sum()) / total,
         "aurc": np.mean(risks),
         "selective_accuracy:coverage=0.6": top(right, sure, w, 0.6) / (0.6 * total),
