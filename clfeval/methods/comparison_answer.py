@@ -15,6 +15,7 @@ from clfeval.compare.change import (
     Change,
     comparison_row,
 )
+from clfeval.compare.not_excluded import LargestHarm
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
@@ -198,7 +199,7 @@ def reference_answers(
     elif len(mine) == 1:
         yield _one_model(mine[0], to, title, margin, level)
     else:
-        yield _several_models(mine, to, title, margin, chosen=reference == families.BEST)
+        yield _several_models(mine, to, title, margin, level, chosen=reference == families.BEST)
     yield from point
     if instead is not None:
         yield from _net_benefit_answer(rows, to, level)
@@ -274,7 +275,7 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
 
 
 def _several_models(
-    rows: Sequence[Row], to: str, title: str, margin: float | None, *, chosen: bool
+    rows: Sequence[Row], to: str, title: str, margin: float | None, level: float, *, chosen: bool
 ) -> Answer:
     """Return the sentence on models better than, worse than or not different from the reference."""
     kinds: dict[str, list[str]] = {}
@@ -297,7 +298,11 @@ def _several_models(
     against = f"{to}, the best on these rows," if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     if len(kinds.get(UNDECIDED, ())) == len(rows):
-        text = f"No other model differs significantly from {against.rstrip(',')} in {title}."
+        text = f"No other model differs significantly from {against.rstrip(',')} in {title}"
+        measure = str(rows[0]["measure"]).partition(":")[0]
+        best = CATALOG[measure].best
+        harm = LargestHarm.from_differences(rows, best, level)
+        text += "." if harm is None else f"; a {harm.sentence(title)}."
     return Answer(
         "compared",
         text,

@@ -18,6 +18,7 @@ from clfeval.compare.change import (
     shared_correlation,
 )
 from clfeval.compare.families import adjusted_fdr
+from clfeval.compare.not_excluded import LargestHarm
 from clfeval.document import (
     Answer,
     Cell,
@@ -55,12 +56,17 @@ def sentence_title(metric: str) -> str:
 
 
 def change_answers(
-    rows: Sequence[Row], name: str, rows_phrase: str = "", lead: str | None = None
+    rows: Sequence[Row],
+    name: str,
+    rows_phrase: str = "",
+    lead: str | None = None,
+    not_excluded: str = "",
 ) -> Iterator[Answer]:
     """Return sentences on significant changes of each model from a baseline.
 
     rows: of the table `comparisons`, the worst first. name: of the baseline; rows_phrase: on which
-    rows. lead: the measure named where it did not change.
+    rows. lead: the measure named where it did not change. not_excluded: the clause on the harm that
+    intervals do not exclude where no measure changed.
     """
     tested = [row for row in rows if row["p_adjusted"] is not None]
     start = f"Compared with {name}{rows_phrase}"
@@ -82,6 +88,7 @@ def change_answers(
         if any(differences):
             tests = format_count(len(tested), "adjusted test")
             text = f"no measure of {subject} changed significantly ({tests})"
+            text += f"; a {not_excluded}" if not_excluded else ""
         yield Answer(CODE, f"{start}, {text}.", (), lead)
         return
     for i, model in enumerate(changed[:MODELS]):
@@ -317,12 +324,21 @@ class Baseline:
         counts = [document.summary.get("rows") for document in (self.before, result)]
         classes = [_class_names(document) for document in (self.before, result)]
         answer = (
-            *change_answers(rows, self.name, self.how, lead),
+            *change_answers(
+                rows, self.name, self.how, lead, self._not_excluded(rows, lead, result.command)
+            ),
             *rows_answer(sentences, counts, changes, classes, self.level),
             *result.answer,
         )
         warnings = tuple(dict.fromkeys((*result.warnings, *self.notes)))
         return replace(result, tables=tables, answer=answer, warnings=warnings)
+
+    def _not_excluded(self, rows: Sequence[Row], lead: str | None, command: str) -> str:
+        """Return the clause on the largest harm by the leading measure that is not excluded."""
+        tested = [row for row in rows if row["measure"] == lead and row["p_adjusted"] is not None]
+        best = read.better_direction(command, lead or "")
+        harm = LargestHarm.from_differences(tested, best, self.level)
+        return "" if harm is None else harm.sentence(sentence_title(lead or ""))
 
     def _changes_of_rows(
         self, result: Document, leader: str, old: Row, new: Row

@@ -16,6 +16,7 @@ from clfeval.compare.baseline.read import accept_command, better_direction, same
 from clfeval.compare.change import BETTER, CHANGED, UNDECIDED, WORSE, Change, direction
 from clfeval.compare.history.change_point import ChangePoint
 from clfeval.compare.history.file import HistoryLine
+from clfeval.compare.not_excluded import LargestHarm
 from clfeval.document import Answer, Row, as_estimate, cell_value
 from clfeval.formatting import (
     format_count,
@@ -25,7 +26,6 @@ from clfeval.formatting import (
     join_words,
     quote_if_ambiguous,
 )
-from clfeval.inference.distributions import critical_value
 from clfeval.measures.record import AIMS
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
@@ -244,29 +244,16 @@ def _not_excluded_answer(trend: Trend, rows: Sequence[Row]) -> Iterator[Answer]:
     It is that of the simultaneous intervals of all models.
     """
     lead = trend.order[0] if trend.order else ""
-    sign = {"max": -1, "min": 1}.get(better_direction(trend.command, lead))
     tested = [row for row in rows if row["measure"] == lead and row["p_adjusted"] is not None]
     is_changed = any(as_estimate(row["difference"]).value for row in rows)
-    if sign is None or not tested or not is_changed:
+    if not tested or not is_changed:
         return
     level = trend.series[str(tested[0]["model"])][-1].level or LEVEL
-    widening = critical_value(1 - (1 - level) / len(tested)) / critical_value(level)
-    bounds: dict[str, float] = {}
-    for row in tested:
-        difference = as_estimate(row["difference"])
-        limit = difference.low if sign < 0 else difference.high
-        if difference.value is not None and limit is not None:
-            bound = difference.value + widening * (limit - difference.value)
-            bounds[str(row["model"])] = sign * bound
-    if len(bounds) < len(tested) or not max(bounds.values()) > 0:
-        return
-    model = max(bounds, key=bounds.__getitem__)
-    word = "drop" if sign < 0 else "rise"
-    subject = f"{sentence_title(lead)}{f' of {quote_if_ambiguous(model)}' * (len(bounds) > 1)}"
-    text = f"A {word} of up to {format_number(bounds[model])} in {subject} is not excluded"
-    yield Answer(
-        "not-excluded", f"{text} ({100 * level:g}% CI).", (model,), lead, sign * bounds[model]
-    )
+    harm = LargestHarm.from_differences(tested, better_direction(trend.command, lead), level)
+    if harm is not None:
+        text = f"A {harm.sentence(sentence_title(lead))} ({100 * level:g}% CI)."
+        value = -harm.size if harm.word == "drop" else harm.size
+        yield Answer("not-excluded", text, (harm.model,), lead, value)
 
 
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:

@@ -24,10 +24,29 @@ MISCALIBRATED = "{} is miscalibrated: {}"
 SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 MISCALIBRATIONS = (MISCALIBRATED, SLIGHTLY)
 WELL = "{} is well calibrated"
+NOT_DETECTED = "No miscalibration of {} was detected"
+TOO_FEW = "There are too few rows to assess the calibration of {}"
+UNKNOWN = "The calibration of {} is unknown"
+# what is called well calibrated: 95% intervals of the slope and of calibration-in-the-large, in
+# logits, lie inside these
+EQUIVALENT_SLOPES = (0.8, 1.25)
+EQUIVALENT_SHIFT = 0.25
+EQUIVALENCE_LEVEL = 0.95  # of intervals, at least
 TIED = ", tied with it,"
 MAX_RIVALS = 6  # by name
 CALIBRATION_CODE, MISCALIBRATED_CODE = "probabilities", "miscalibrated"
 UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
+# verdicts as the table of tests has them
+VERDICT_WORDS = {
+    MISCALIBRATED: "miscalibrated",
+    SLIGHTLY: "slightly miscalibrated",
+    WELL: "well calibrated",
+    NOT_DETECTED: "no miscalibration detected",
+    UNSURE: "undecided",
+    TOO_FEW: "too few rows",
+    UNKNOWN: "unknown",
+    "": None,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +84,13 @@ def calibration_answer(
     contradicted = rivals.contradicted_clause()
     is_first = bool(contradicted) and verdict not in (*MISCALIBRATIONS, UNSURE)
     parts = [contradicted, sentence] if is_first else [sentence, contradicted]
+    starts_anew = is_first and verdict in (NOT_DETECTED, TOO_FEW, UNKNOWN)
     # tied models are harms too, but not of the model that a reader asks about
     is_harm = verdict in MISCALIBRATIONS or (bool(references) and rivals.has_fault)
     estimate = as_estimate(ranked[0].get(measure))
     answer = Answer(
         MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
-        f"{'; '.join(part for part in parts if part)}.",
+        f"{('. ' if starts_anew else '; ').join(part for part in parts if part)}.",
         (str(ranked[0]["model"]),),
         measure or None,
         estimate.value,
@@ -168,8 +188,10 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     """Return the verdict on a model, the sentence, and the measure, or empty strings.
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
-    is below 1 - level; slightly so where no fault is large. Well calibrated: intervals contain the
-    ideal and exclude a large fault.
+    is below 1 - level; slightly so where no fault is large. Well calibrated is a claim of
+    equivalence: the intervals contain the ideal and lie inside EQUIVALENT_SLOPES and
+    EQUIVALENT_SHIFT, and p, adjusted for both tests only, is not below 1 - level. No miscalibration
+    detected: the intervals contain the ideal and exclude a gross fault.
     """
     overconfidence, slope, shift = (
         as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL)
@@ -180,7 +202,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         return "", "", ""
     else:
         facts = _slope_facts(slope, shift, as_estimate(row["roc_auc"]).value, level)
-    verdict = "The calibration of {} is unknown"
+    verdict = UNKNOWN
     fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
     test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
     p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
@@ -190,13 +212,20 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             verdict = SLIGHTLY
         fault = _name_fault(fault, test, facts.measure)
     elif p is not None and level is not None and facts.known:
-        verdict = "There are too few rows to assess the calibration of {}"
-        if facts.faults or facts.narrow:
-            verdict = UNSURE if facts.faults else WELL
+        alone = _p_of_both_tests(str(row["model"]), tests)
+        if facts.faults:
+            verdict = UNSURE
+        elif facts.equivalent and level >= EQUIVALENCE_LEVEL and alone >= 1 - level:
+            verdict = WELL
+        else:
+            verdict = NOT_DETECTED if facts.narrow else TOO_FEW
     text = verdict
     if _is_reversed(row):
         text = "{} ranks in reverse: rows with higher scores are less often positive"
-    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({facts.text})"
+    value = facts.text
+    if verdict == WELL and (ratio := as_estimate(row.get("oe_ratio"))).value is not None:
+        value += f"; {_format_estimate('O:E ratio', ratio, level)}"
+    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({value})"
     if text == UNSURE:
         sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
     return verdict, sentence, facts.measure
@@ -208,13 +237,46 @@ def _is_reversed(row: Row) -> bool:
     return slope.high is not None and slope.high < 0
 
 
+def _p_of_both_tests(model: str, tests: Sequence[Row]) -> float:
+    """Return the smaller p of the tests of a model, adjusted for their number only."""
+    p_values = [cell_value(row["p"]) for row in tests if row["model"] == model]
+    return min(1.0, len(TESTS) * min(p for p in p_values if p is not None))
+
+
+def with_calibration_verdicts(
+    tests: Sequence[Row], models: Sequence[Row], level: float | None
+) -> list[Row]:
+    """Return the rows of tests with the verdict on their model; models: rows of the first screen.
+
+    None where a model has no verdict.
+    """
+    verdicts = {
+        row["model"]: VERDICT_WORDS[_verdict(row, tests, level)[0]]
+        for row in models
+        if row["slice"] is None
+    }
+    return [{**row, "verdict": verdicts.get(row["model"])} for row in tests]
+
+
+def with_well_calibrated(models: Sequence[Row], tests: Sequence[Row]) -> list[Row]:
+    """Return rows of models with 1 where one is called well calibrated, else 0; None: unknown.
+
+    tests: with verdicts.
+    """
+    verdicts = {row["model"]: row["verdict"] for row in tests}
+    found = list[Row]()
+    for row in models:
+        verdict = verdicts.get(row["model"]) if row["slice"] is None else None
+        is_well = None if verdict is None else int(verdict == VERDICT_WORDS[WELL])
+        found.append({**row, "well_calibrated": is_well})
+    return found
+
+
 def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
     """Return the sentence on a fault whose joint test is not significant: its p, and adjusted."""
     models = dict.fromkeys(row["model"] for row in tests if cell_value(row["p"]) is not None)
-    rows = [row for row in tests if row["model"] == model]
-    p_values = [p for row in rows if (p := cell_value(row["p"])) is not None]
-    alone = min(1.0, len(TESTS) * min(p_values))
-    adjusted = cell_value(rows[-1]["p_adjusted"]) or 0.0
+    alone = _p_of_both_tests(model, tests)
+    adjusted = next(cell_value(row["p_adjusted"]) or 0.0 for row in tests if row["model"] == model)
     value, _, interval = facts.text.partition(", ")
     text = f"{quote_if_ambiguous(model)} has {value}"
     text += f" ({interval})" if interval else ""
@@ -230,7 +292,8 @@ class _CalibrationFacts:
     """What the intervals of a model say of its calibration.
 
     measure: by which; known: it has a value; text: its value; faults: of the probabilities. close:
-    the limits are near the ideal; narrow: they exclude a large fault.
+    the limits are near the ideal; narrow: they exclude a gross fault; equivalent: they exclude a
+    fault that matters.
     """
 
     measure: str
@@ -239,6 +302,7 @@ class _CalibrationFacts:
     faults: Sequence[str]
     close: bool
     narrow: bool
+    equivalent: bool
 
 
 def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _CalibrationFacts:
@@ -250,6 +314,7 @@ def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _Cal
         _interval_faults(overconfidence, 0, "underconfident", "overconfident"),
         _farthest_distance(overconfidence, 0) <= HARDLY,
         (overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
+        equivalent=False,  # other faults may cancel in the overconfidence
     )
 
 
@@ -272,6 +337,8 @@ def _slope_facts(
         [*faults, *average],
         max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
         GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1],
+        _lies_inside(slope, *EQUIVALENT_SLOPES)
+        and _lies_inside(shift, -EQUIVALENT_SHIFT, EQUIVALENT_SHIFT),
     )
 
 
@@ -314,6 +381,11 @@ def _interval_faults(one: Estimate, ideal: float, below: str, above: str) -> lis
     if one.high is not None and one.high < ideal:
         return [below]
     return [above] if one.low is not None and one.low > ideal else []
+
+
+def _lies_inside(one: Estimate, least: float, most: float) -> bool:
+    """Return whether the interval of a value lies inside limits; False without an interval."""
+    return one.low is not None and one.high is not None and least <= one.low <= one.high <= most
 
 
 def _farthest_distance(one: Estimate, ideal: float) -> float:

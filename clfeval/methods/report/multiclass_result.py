@@ -49,6 +49,7 @@ from clfeval.methods.report.answer import (
 from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
+from clfeval.methods.report.calibration_answer import with_calibration_verdicts
 from clfeval.methods.report.model_estimates import (
     class_bootstrap_estimates,
     class_label_estimates,
@@ -123,7 +124,9 @@ def multiclass_result(
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
         "measures": measured.rows,
-        "calibration_tests": adjust_calibration_tests(measured.calibration_tests),
+        "calibration_tests": with_calibration_verdicts(
+            adjust_calibration_tests(measured.calibration_tests), model_table, options.confidence
+        ),
         **compared.tables,
         "confusion": _confusion_table(labels),
         **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),

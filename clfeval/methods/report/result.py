@@ -53,6 +53,10 @@ from clfeval.methods.report.answer import (
 )
 from clfeval.methods.report.answer_order import two_class_answer
 from clfeval.methods.report.baselines import two_class_baselines
+from clfeval.methods.report.calibration_answer import (
+    with_calibration_verdicts,
+    with_well_calibrated,
+)
 from clfeval.methods.report.complement_scores import measure_complements
 from clfeval.methods.report.heterogeneity import heterogeneity_answer, heterogeneity_rows
 from clfeval.methods.report.matched_answer import put_same_specificity_first
@@ -159,6 +163,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     )
     comparison_rows = [*compared.rows, *slices.comparisons]
     tables = _own_tables(sample, question, measured, options)
+    tests = with_calibration_verdicts(
+        tables.get("calibration_tests", ()), models, options.confidence
+    )
+    tables |= {"calibration_tests": tests} if tests else {}
     tables.update(slices.tables)
     at_prevalence = _prevalence_rows(sample, tables, models, options)
     tables |= {"at_prevalence": at_prevalence} if at_prevalence else {}
@@ -185,7 +193,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         **provenance.report_provenance(sample, options, measured.digests, weighed=weighed),
         summary=_summary(sample),
         tables={
-            "models": RowsBySlice(models, partial(_slice_model_rows, sample, measured)),
+            "models": RowsBySlice(
+                with_well_calibrated(models, tests), partial(_slice_model_rows, sample, measured)
+            ),
             **tables,
             **compared.tables,
             "confusion": two_class_confusion_rows(sample),
@@ -557,7 +567,7 @@ def _of_slices(rows: Sequence[Row]) -> list[Row]:
 
 def _slice_model_rows(sample: Sample, measured: SampleMeasures) -> list[Row]:
     """Return the rows of models in slices."""
-    return _of_slices(two_class_model_rows(sample, measured.table))
+    return with_well_calibrated(_of_slices(two_class_model_rows(sample, measured.table)), ())
 
 
 def _measure_table_names(text: str) -> Iterator[str]:

@@ -77,6 +77,7 @@ TABLES = (
             *OF_SCORES,
             *HARD,
             Column("tied", "flag?"),
+            Column("well_calibrated", "count?", "well calibrated", when=f"{_TWO}?"),
         ),
         "",
         1,
@@ -126,6 +127,7 @@ TABLES = (
             *cols("weight", "contradicted"),
             *cols("count?", "groups_off"),
             *cols("part?", "largest_gap"),
+            *cols("text?", "verdict"),
         ),
     ),
     Table(
@@ -402,6 +404,10 @@ GLOSSARY: Mapping[str, str] = {
     "Holm-adjusted over models",
     "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
     "variance of clusters or weights",
+    "calibration_tests.verdict": "on the model: well calibrated if 95% intervals of slope and "
+    "CITL lie inside 0.8 to 1.25 and ±0.25",
+    "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
+    "else 0; a gate may require it",
     "contradicted": "rows whose observed outcome was given probability 0",
     "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
     "largest_gap": "largest difference of mean score and share of positives in a group",

@@ -246,7 +246,7 @@ def _score_distribution(result: Document, model: str) -> TableView:
 CALIBRATION_TESTS = (
     "calibration_tests",
     "Calibration tests",
-    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
+    "model test statistic df p p_adjusted verdict method contradicted groups_off? largest_gap?",
 )
 HELPS = "helps: significantly above treat-all and treat-none, adjusted for all thresholds"
 DETAILS = (

@@ -10,7 +10,12 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
+from clfeval.document import Estimate
 from clfeval.measures.logistic import fitted_probabilities
+from clfeval.methods.report.calibration_answer import (
+    with_calibration_verdicts,
+    with_well_calibrated,
+)
 from tests.texts import check_text, numbers_in
 
 X = np.linspace(-4, 4, 4001)
@@ -140,3 +145,60 @@ def test_too_sure_here_and_not_sure_enough_there_do_not_cancel() -> None:
     ]
     assert groups["statistic"] == pytest.approx(sum(z))  # of two scores both tests are one
     assert line["statistic"] == pytest.approx(sum(z))
+
+
+# slope and calibration-in-the-large with limits, p of both tests, p adjusted, level; the verdict
+VERDICTS = [
+    ((1.0, 0.80, 1.25), (0.0, -0.25, 0.25), (0.5, 0.4), 0.8, 0.95, "well calibrated"),
+    ((1.0, 0.80, 1.26), (0.0, -0.25, 0.25), (0.5, 0.4), 0.8, 0.95, "no miscalibration detected"),
+    ((1.0, 0.79, 1.25), (0.0, -0.25, 0.25), (0.5, 0.4), 0.8, 0.95, "no miscalibration detected"),
+    ((1.0, 0.80, 1.25), (0.0, -0.26, 0.25), (0.5, 0.4), 0.8, 0.95, "no miscalibration detected"),
+    ((1.0, 0.80, 1.25), (0.0, -0.25, 0.26), (0.5, 0.4), 0.8, 0.95, "no miscalibration detected"),
+    # 2 x 0.03 is not below 0.05, 2 x 0.02 is, whatever is left of it after the models
+    ((1.0, 0.80, 1.25), (0.0, -0.25, 0.25), (0.5, 0.03), 0.3, 0.95, "well calibrated"),
+    ((1.0, 0.80, 1.25), (0.0, -0.25, 0.25), (0.5, 0.02), 0.2, 0.95, "no miscalibration detected"),
+    ((1.0, 0.80, 1.25), (0.0, -0.25, 0.25), (0.5, 0.02), 0.04, 0.95, "miscalibrated"),
+    ((1.1, 1.01, 1.20), (0.0, -0.25, 0.25), (0.5, 0.4), 0.8, 0.95, "undecided"),
+    ((1.0, 0.49, 1.51), (0.0, -0.25, 0.25), (0.5, 0.4), 0.8, 0.95, "too few rows"),
+    # narrower intervals than of 95% are no reason to claim more
+    ((1.0, 0.90, 1.10), (0.0, -0.10, 0.10), (0.5, 0.4), 0.8, 0.90, "no miscalibration detected"),
+    ((1.0, 0.90, 1.10), (0.0, -0.10, 0.10), (0.5, 0.4), 0.8, 0.99, "well calibrated"),
+]
+
+
+@pytest.mark.parametrize(("slope", "shift", "p", "adjusted", "level", "verdict"), VERDICTS)
+def test_well_calibrated_is_a_claim_of_equivalence(
+    slope: Any, shift: Any, p: Any, adjusted: float, level: float, verdict: str
+) -> None:
+    row: dict[str, Any] = {
+        "slice": None,
+        "model": "m",
+        "calibration_slope": Estimate(*slope),
+        "calibration_in_the_large": Estimate(*shift),
+        "roc_auc": Estimate(0.8),
+    }
+    tests = [
+        {"model": "m", "p": one, "p_adjusted": adjusted, "contradicted": 0, "largest_gap": 0.1}
+        | {"groups_off": 0}
+        for one in p
+    ]
+    judged = with_calibration_verdicts(tests, [row], level)
+    assert [test["verdict"] for test in judged] == [verdict, verdict]
+    (model,) = with_well_calibrated([row], judged)
+    assert model["well_calibrated"] == (verdict == "well calibrated")
+
+
+def test_a_gate_requires_well_calibrated_probabilities() -> None:
+    """Ten groups of 4,000 rows with their share of positives, and as many with half of it."""
+    p = np.repeat(np.arange(0.05, 1, 0.1), 4000)
+    truth = np.tile(np.arange(4000) / 4000, 10) < p
+    table = pl.DataFrame({"truth": truth * 1, "good": p, "bad": p / 2, "labels": truth * 1})
+    result = clfeval.report(table, kind={"labels": "label"})
+    rows = {row["model"]: row["well_calibrated"] for row in result.tables["models"]}
+    assert rows == {"good": 1, "bad": 0, "labels": None}
+    gates = result.check(fail_under={"well_calibrated": 1}).gates
+    assert {gate.model: (gate.passed, gate.value) for gate in gates} == {
+        "good": (True, 1),
+        "bad": (False, 0),
+        "labels": (False, None),
+    }
