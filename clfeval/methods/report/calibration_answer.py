@@ -24,7 +24,7 @@ MISCALIBRATED = "{} is miscalibrated: {}"
 SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 MISCALIBRATIONS = (MISCALIBRATED, SLIGHTLY)
 WELL = "{} is well calibrated"
-NOT_DETECTED = "No miscalibration of {} was detected"
+NOT_DETECTED = "{} shows no significant miscalibration"
 TOO_FEW = "There are too few rows to assess the calibration of {}"
 UNKNOWN = "The calibration of {} is unknown"
 # what is called well calibrated: 95% intervals of the slope and of calibration-in-the-large, in
@@ -84,7 +84,7 @@ def calibration_answer(
     contradicted = rivals.contradicted_clause()
     is_first = bool(contradicted) and verdict not in (*MISCALIBRATIONS, UNSURE)
     parts = [contradicted, sentence] if is_first else [sentence, contradicted]
-    starts_anew = is_first and verdict in (NOT_DETECTED, TOO_FEW, UNKNOWN)
+    starts_anew = is_first and verdict in (TOO_FEW, UNKNOWN)
     # tied models are harms too, but not of the model that a reader asks about
     is_harm = verdict in MISCALIBRATIONS or (bool(references) and rivals.has_fault)
     estimate = as_estimate(ranked[0].get(measure))
@@ -264,12 +264,12 @@ def with_well_calibrated(models: Sequence[Row], tests: Sequence[Row]) -> list[Ro
     tests: with verdicts.
     """
     verdicts = {row["model"]: row["verdict"] for row in tests}
-    found = list[Row]()
+    rows = list[Row]()
     for row in models:
         verdict = verdicts.get(row["model"]) if row["slice"] is None else None
         is_well = None if verdict is None else int(verdict == VERDICT_WORDS[WELL])
-        found.append({**row, "well_calibrated": is_well})
-    return found
+        rows.append({**row, "well_calibrated": is_well})
+    return rows
 
 
 def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequence[Row]) -> str:
@@ -368,26 +368,31 @@ def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
     return why.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
 
 
-def _format_estimate(name: str, one: Estimate, level: float | None) -> str:
+def _format_estimate(name: str, estimate: Estimate, level: float | None) -> str:
     """Write a measure with its confidence interval, where there is one."""
-    text = f"{name} {format_number(one.value or 0.0)}"
-    if level is None or one.low is None or one.high is None:
+    text = f"{name} {format_number(estimate.value or 0.0)}"
+    if level is None or estimate.low is None or estimate.high is None:
         return text
-    return f"{text}, {100 * level:g}% CI {format_number(one.low)} to {format_number(one.high)}"
+    interval = f"{format_number(estimate.low)} to {format_number(estimate.high)}"
+    return f"{text}, {100 * level:g}% CI {interval}"
 
 
-def _interval_faults(one: Estimate, ideal: float, below: str, above: str) -> list[str]:
+def _interval_faults(estimate: Estimate, ideal: float, below: str, above: str) -> list[str]:
     """Return the fault of a value whose interval excludes the ideal, else an empty list."""
-    if one.high is not None and one.high < ideal:
+    if estimate.high is not None and estimate.high < ideal:
         return [below]
-    return [above] if one.low is not None and one.low > ideal else []
+    return [above] if estimate.low is not None and estimate.low > ideal else []
 
 
-def _lies_inside(one: Estimate, least: float, most: float) -> bool:
+def _lies_inside(estimate: Estimate, least: float, most: float) -> bool:
     """Return whether the interval of a value lies inside limits; False without an interval."""
-    return one.low is not None and one.high is not None and least <= one.low <= one.high <= most
+    return (
+        estimate.low is not None
+        and estimate.high is not None
+        and least <= estimate.low <= estimate.high <= most
+    )
 
 
-def _farthest_distance(one: Estimate, ideal: float) -> float:
+def _farthest_distance(estimate: Estimate, ideal: float) -> float:
     """Return the distance of the farther limit from the ideal; infinite if unknown."""
-    return max(inf if end is None else abs(end - ideal) for end in (one.low, one.high))
+    return max(inf if end is None else abs(end - ideal) for end in (estimate.low, estimate.high))

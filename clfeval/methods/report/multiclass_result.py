@@ -14,7 +14,7 @@ from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Document, ResultNote, Row
+from clfeval.document import Answer, Document, ResultNote, Row, whole_table_rows
 from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
 from clfeval.measures.catalog import CATALOG
@@ -108,12 +108,12 @@ def multiclass_result(
     measure_names = partial(_named_measures, predictions)
     settings = comparisons.ComparisonSettings.from_options(options, measure_names)
     compared = _compare(predictions, all_rows, question, measured, settings, options)
-    model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
-    models = [row for row in model_table if row["slice"] is None]
+    best_set = compared.best_sets.get(question.lead)
+    model_table = _model_table(measured.rows, best_set, predictions)
     ranking = ModelRanking(
-        models,
+        whole_table_rows(model_table),
         question.lead,
-        compared.best_sets.get(question.lead),
+        best_set,
         options.confidence,
         explain_untested(options, same_rows=True),
         reference=options.reference,
@@ -132,12 +132,10 @@ def multiclass_result(
         **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
     }
     if options.dummies:
-        tables["baselines"] = _baseline_table(
-            all_rows, question.requested, measured.rows, options.seed
-        )
-    leader, *further = report_answer(
-        ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
-    )
+        requested = question.requested
+        tables["baselines"] = _baseline_table(all_rows, requested, measured.rows, options.seed)
+    tests = tables["calibration_tests"]
+    leader, *further = report_answer(ranking, (), tests, _equal_labels(all_rows))
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )

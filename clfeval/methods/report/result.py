@@ -162,22 +162,13 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         sample, question, measured, choose_tested_models(ranking, sample.roles.model), options
     )
     comparison_rows = [*compared.rows, *slices.comparisons]
-    tables = _own_tables(sample, question, measured, options)
-    tests = with_calibration_verdicts(
-        tables.get("calibration_tests", ()), models, options.confidence
-    )
-    tables |= {"calibration_tests": tests} if tests else {}
+    tables = _own_tables(sample, question, measured, models, options)
     tables.update(slices.tables)
-    at_prevalence = _prevalence_rows(sample, tables, models, options)
-    tables |= {"at_prevalence": at_prevalence} if at_prevalence else {}
-    tables |= {"comparisons": comparison_rows} if comparison_rows else {}
-    bound_note = bound_notes(
-        _bounds_of_lead(measured.of_all_rows, question.lead),
-        question.lead,
-        _min_cell(sample),
-        compared=options.reference is not None and len(sample.slices) > 1,
-        by=bool({*sample.roles.by} - {"file"}),
-    )
+    optional = {
+        "at_prevalence": _prevalence_rows(sample, tables, models, options),
+        "comparisons": comparison_rows,
+    }
+    tables |= {name: rows for name, rows in optional.items() if rows}
     unpredicted = UnpredictedClasses.from_labels(sample)
     comparison_sentences = _comparison_sentences(sample, compared, comparison_rows, tables, options)
     answer = two_class_answer(
@@ -194,7 +185,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         summary=_summary(sample),
         tables={
             "models": RowsBySlice(
-                with_well_calibrated(models, tests), partial(_slice_model_rows, sample, measured)
+                with_well_calibrated(models, tables.get("calibration_tests", ())),
+                partial(_slice_model_rows, sample, measured),
             ),
             **tables,
             **compared.tables,
@@ -204,9 +196,34 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         warnings=(
             *sample_notes(sample),
             *unpredicted.notes(answer),
-            *_notes(sample, question.requested, measured.scores.lost, models, bound_note),
-            *stored_threshold_notes(sample, options),
+            *_measure_notes(sample, question, measured, models, options),
         ),
+    )
+
+
+def _measure_notes(
+    sample: Sample,
+    question: ReportQuestion,
+    measured: SampleMeasures,
+    models: Sequence[Row],
+    options: ReportOptions,
+) -> Iterator[ResultNote]:
+    """Yield the notes on measures, on their bounds, and on thresholds of counts files."""
+    bounds = _bound_notes(sample, question.lead, measured, options)
+    yield from _notes(sample, question.requested, measured.scores.lost, models, bounds)
+    yield from stored_threshold_notes(sample, options)
+
+
+def _bound_notes(
+    sample: Sample, lead: str, measured: SampleMeasures, options: ReportOptions
+) -> list[ResultNote]:
+    """Return the notes on bounds of the leading measure, and on hidden counts."""
+    return bound_notes(
+        _bounds_of_lead(measured.of_all_rows, lead),
+        lead,
+        _min_cell(sample),
+        compared=options.reference is not None and len(sample.slices) > 1,
+        by=bool({*sample.roles.by} - {"file"}),
     )
 
 
@@ -399,10 +416,21 @@ def _first_screen(
 
 
 def _own_tables(
-    sample: Sample, question: ReportQuestion, measured: SampleMeasures, options: ReportOptions
+    sample: Sample,
+    question: ReportQuestion,
+    measured: SampleMeasures,
+    models: Sequence[Row],
+    options: ReportOptions,
 ) -> dict[str, Rows]:
-    """Return the tables of measures, of scores, and of baselines if these are requested."""
+    """Return the tables of measures, of scores, and of baselines if these are requested.
+
+    models: rows of the first screen.
+    """
     tables: dict[str, Rows] = {"measures": measured.table, **measured.scores.tables}
+    if "calibration_tests" in tables:
+        tables["calibration_tests"] = with_calibration_verdicts(
+            tables["calibration_tests"], models, options.confidence
+        )
     if options.dummies:
         tables["baselines"] = two_class_baselines(
             sample,

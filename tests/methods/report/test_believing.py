@@ -192,13 +192,12 @@ def test_a_gate_requires_well_calibrated_probabilities() -> None:
     """Ten groups of 4,000 rows with their share of positives, and as many with half of it."""
     p = np.repeat(np.arange(0.05, 1, 0.1), 4000)
     truth = np.tile(np.arange(4000) / 4000, 10) < p
-    table = pl.DataFrame({"truth": truth * 1, "good": p, "bad": p / 2, "labels": truth * 1})
-    result = clfeval.report(table, kind={"labels": "label"})
+    table = pl.DataFrame({"truth": truth * 1, "good": p, "bad": p / 2})
+    result = clfeval.report(table)
     rows = {row["model"]: row["well_calibrated"] for row in result.tables["models"]}
-    assert rows == {"good": 1, "bad": 0, "labels": None}
+    assert rows == {"good": 1, "bad": 0}
     gates = result.check(fail_under={"well_calibrated": 1}).gates
     assert {gate.model: (gate.passed, gate.value) for gate in gates} == {
         "good": (True, 1),
         "bad": (False, 0),
-        "labels": (False, None),
     }

@@ -177,8 +177,8 @@ def test_macro_precision_is_the_mean_over_the_predicted_classes() -> None:
     assert low == pytest.approx(value - np.hypot(*(shares - below)) / 2, abs=0.02)
     assert high == pytest.approx(value + np.hypot(*(above - shares)) / 2, abs=0.02)
     result = clfeval.report(data(table), truth="truth")
-    (note,) = [one.message for one in result.warnings if one.code == "never-predicted"]
-    assert note == "m never predicts z (4 rows); macro precision is the mean over the other classes"
+    notes = [note.message for note in result.warnings if note.code == "never-predicted"]
+    assert "macro precision of a model is the mean over the classes that it predicts" in notes
 
 
 def test_clusters_of_equal_rows_widen_a_macro_average() -> None:
