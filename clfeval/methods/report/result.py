@@ -10,24 +10,13 @@ from clfeval.compare.families import BestSet
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import (
-    Answer,
-    Document,
-    Estimate,
-    ResultNote,
-    Row,
-    Rows,
-    as_estimate,
-    cell_value,
-    whole_table_rows,
-)
+from clfeval.document import Answer, Document, Estimate, Row, Rows, as_estimate, whole_table_rows
 from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.measure_rows import (
-    caveat_notes,
     has_scored_model,
     label_measure_rows,
     sort_measure_rows,
@@ -45,11 +34,9 @@ from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
-    bound_notes,
     choose_tested_models,
     report_answer,
     sample_notes,
-    score_notes,
 )
 from clfeval.methods.report.answer_order import two_class_answer
 from clfeval.methods.report.baselines import two_class_baselines
@@ -61,6 +48,12 @@ from clfeval.methods.report.complement_scores import measure_complements
 from clfeval.methods.report.heterogeneity import heterogeneity_answer, heterogeneity_rows
 from clfeval.methods.report.matched_answer import put_same_specificity_first
 from clfeval.methods.report.matched_operating_point import TABLE
+from clfeval.methods.report.measure_notes import (
+    bounds_of_lead,
+    contradiction_notes,
+    measure_notes,
+    smallest_count,
+)
 from clfeval.methods.report.model_estimates import (
     best_by_net_benefit,
     identical_columns,
@@ -196,34 +189,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         warnings=(
             *sample_notes(sample),
             *unpredicted.notes(answer),
-            *_measure_notes(sample, question, measured, models, options),
+            *measure_notes(sample, question, measured.of_all_rows, options),
+            *contradiction_notes(sample, question.requested, measured.scores.lost, models),
+            *stored_threshold_notes(sample, options),
         ),
-    )
-
-
-def _measure_notes(
-    sample: Sample,
-    question: ReportQuestion,
-    measured: SampleMeasures,
-    models: Sequence[Row],
-    options: ReportOptions,
-) -> Iterator[ResultNote]:
-    """Yield the notes on measures, on their bounds, and on thresholds of counts files."""
-    bounds = _bound_notes(sample, question.lead, measured, options)
-    yield from _notes(sample, question.requested, measured.scores.lost, models, bounds)
-    yield from stored_threshold_notes(sample, options)
-
-
-def _bound_notes(
-    sample: Sample, lead: str, measured: SampleMeasures, options: ReportOptions
-) -> list[ResultNote]:
-    """Return the notes on bounds of the leading measure, and on hidden counts."""
-    return bound_notes(
-        _bounds_of_lead(measured.of_all_rows, lead),
-        lead,
-        _min_cell(sample),
-        compared=options.reference is not None and len(sample.slices) > 1,
-        by=bool({*sample.roles.by} - {"file"}),
     )
 
 
@@ -248,11 +217,6 @@ def _comparison_sentences(
     )
 
 
-def _min_cell(sample: Sample) -> int:
-    """Return below which counts are hidden; 0 if none are."""
-    return 0 if sample.counted is None else sample.counted.min_cell
-
-
 def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
     """Raise UsageError for options that need what the sample does not have."""
     flags = {
@@ -261,7 +225,7 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
         "--prevalence": options.populations,
         "--reference": options.reference,
     }
-    if _min_cell(sample):
+    if smallest_count(sample):
         for flag in [flag for flag, value in flags.items() if value]:
             message = f"{OPTION}{flag}{END} needs all counts, but small ones are hidden"
             hint = f"leave it out, or count the tables without {OPTION}--min-cell{END}"
@@ -451,7 +415,7 @@ def _test_slices(
     """Return the tests of each slice against the other rows, and of models inside slices."""
     if len(sample.slices) == 1:
         return SlicesTested()
-    hidden = _min_cell(sample) > 0
+    hidden = smallest_count(sample) > 0
     measures = slice_test_measures(question.requested)
     complements = slice_complements(sample)
     rest: dict[Key, Complement] = {}
@@ -513,15 +477,6 @@ def _prevalence_rows(
     ]
 
 
-def _bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:
-    """Return how far the leading measure of each model can be from that of the rows."""
-    return {
-        str(row["model"]): cell_value(row.get("bound")) or 0.0
-        for row in measures
-        if row["measure"] == lead
-    }
-
-
 def _leader_answers(
     sample: Sample,
     question: ReportQuestion,
@@ -532,7 +487,7 @@ def _leader_answers(
 ) -> list[Answer]:
     """Return the sentence on the leading model, and those on its value and calibration."""
     untested = "No comparison: small counts are hidden."
-    if not _min_cell(sample):
+    if not smallest_count(sample):
         untested = explain_untested(
             options,
             same_rows=None in sample.patterns,
@@ -545,7 +500,7 @@ def _leader_answers(
         equal = "scores"
     bounds = {}
     if ranking.best_set is None:
-        bounds = _bounds_of_lead(measured.of_all_rows, question.lead)
+        bounds = bounds_of_lead(measured.of_all_rows, question.lead)
     leader, *further = report_answer(
         replace(ranking, untested=untested, bounds=bounds),
         whole_table_rows(tables.get("decision", ())),
@@ -560,33 +515,12 @@ def _leader_answers(
 
 def _summary(sample: Sample) -> dict[str, Any]:
     """Return the totals of classes and models, and below which counts are hidden."""
-    min_cell = _min_cell(sample)
+    min_cell = smallest_count(sample)
     return {
         **provenance.class_totals(sample),
         "models": len(sample.slices[None].models),
         **({"min_cell": min_cell} if min_cell else {}),
     }
-
-
-def _notes(
-    sample: Sample,
-    requested: Sequence[RequestedMeasure],
-    contradicted: Mapping[str, float],
-    models: Sequence[Row],
-    bound_note: Sequence[ResultNote],
-) -> tuple[ResultNote, ...]:
-    """Return the warnings on measures; contradicted: rows whose class had probability 0."""
-    # requested log losses; the first screen has none with two classes
-    asks_log_loss = any(
-        measure.measure.id in ("log_loss", "log_loss_skill") and measure.by != "default"
-        for measure in requested
-    )
-    return (
-        *bound_note,
-        *score_notes(models, contradicted, sample.positive),
-        *(provenance.clipped_note(contradicted) if asks_log_loss else ()),
-        *caveat_notes(requested),
-    )
 
 
 def _of_slices(rows: Sequence[Row]) -> list[Row]:

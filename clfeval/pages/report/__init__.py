@@ -404,10 +404,6 @@ GLOSSARY: Mapping[str, str] = {
     "Holm-adjusted over models",
     "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
     "variance of clusters or weights",
-    "calibration_tests.verdict": "on the model: well calibrated if 95% intervals of slope and "
-    "CITL lie inside 0.8 to 1.25 and ±0.25",
-    "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
-    "else 0; a gate may require it",
     "contradicted": "rows whose observed outcome was given probability 0",
     "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
     "largest_gap": "largest difference of mean score and share of positives in a group",

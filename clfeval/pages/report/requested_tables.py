@@ -425,6 +425,10 @@ MEANINGS: Mapping[str, str] = {
     "largest": "tested slice with the largest value",
     "smallest": "tested slice with the smallest value",
     "extremes.slices": "number of slices tested",
+    "calibration_tests.verdict": "on the model: well calibrated if 95% intervals of slope and "
+    "CITL lie inside 0.8 to 1.25 and ±0.25",
+    "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
+    "else 0; a gate may require it",
     "heterogeneity.by": "the columns whose values are the slices",
     "heterogeneity.slices": "number of slices with a value and a standard error",
     "heterogeneity.mean": "mean of the slices: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
