@@ -1,0 +1,59 @@
+"""The notes on measures of a report: bounds, hidden counts, contradicted probabilities, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.counts.sample import Sample
+from clfeval.document import ResultNote, Row, cell_value
+from clfeval.methods import provenance
+from clfeval.methods.measurement.measure_rows import caveat_notes
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.report.answer import bound_notes, score_notes
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.question import ReportQuestion
+
+
+def smallest_count(sample: Sample) -> int:
+    """Return below which counts are hidden; 0 if none are."""
+    return 0 if sample.counted is None else sample.counted.min_cell
+
+
+def bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:
+    """Return how far the leading measure of each model can be from that of the rows."""
+    return {
+        str(row["model"]): cell_value(row.get("bound")) or 0.0
+        for row in measures
+        if row["measure"] == lead
+    }
+
+
+def measure_notes(
+    sample: Sample, question: ReportQuestion, measures: Sequence[Row], options: ReportOptions
+) -> list[ResultNote]:
+    """Return the notes on bounds of the leading measure, and on hidden counts."""
+    return bound_notes(
+        bounds_of_lead(measures, question.lead),
+        question.lead,
+        smallest_count(sample),
+        compared=options.reference is not None and len(sample.slices) > 1,
+        by=bool({*sample.roles.by} - {"file"}),
+    )
+
+
+def contradiction_notes(
+    sample: Sample,
+    requested: Sequence[RequestedMeasure],
+    contradicted: Mapping[str, float],
+    models: Sequence[Row],
+) -> Iterator[ResultNote]:
+    """Yield the warnings on probabilities; contradicted: rows whose class had probability 0."""
+    # requested log losses; the first screen has none with two classes
+    asks_log_loss = any(
+        measure.measure.id in ("log_loss", "log_loss_skill") and measure.by != "default"
+        for measure in requested
+    )
+    yield from score_notes(models, contradicted, sample.positive)
+    if asks_log_loss:
+        yield from provenance.clipped_note(contradicted)
+    yield from caveat_notes(requested)
