@@ -109,7 +109,7 @@ def best_model_rows(patterns: PatternCounts, measure: str, level: float) -> Iter
         return
     pairs = families.family_pairs(None, estimates.models)
     family = families.adjusted_family(estimates, pairs, level=level, seed=SEED)
-    best_set = families.best_set(family, estimates, seed=SEED)
+    best_set = families.best_set(family, estimates, level=level, seed=SEED)
     if best_set is not None:
         yield from families.best_set_rows(best_set, measure)
 

@@ -511,4 +511,4 @@ def best_by_net_benefit(
         return None
     pairs = family_pairs(None, estimates.models)
     family = adjusted_family(estimates, pairs, level=options.level, seed=options.seed)
-    return best_set(family, estimates, seed=options.seed)
+    return best_set(family, estimates, level=options.level, seed=options.seed)
