@@ -172,12 +172,23 @@ class EqualModels:
     kind: str = "labels"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondRanking:
+    """The ranking of models by another measure, which may contradict that by the leading one."""
+
+    measure: str
+    best_set: BestSet | None
+
+
+SECOND_RANKING_CODES = {"net_benefit": "worth", "log_loss": "lower-log-loss"}
+
+
 def report_answer(
     ranking: ModelRanking,
     decision: Sequence[Row],
     calibration_tests: Sequence[Row],
     equal_models: EqualModels,
-    best_by_net_benefit: BestSet | None = None,
+    second: SecondRanking,
 ) -> tuple[Answer, ...]:
     """Return the sentences on best model, corrected value, calibration and net benefit."""
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
@@ -199,7 +210,7 @@ def report_answer(
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
     answers += [] if calibration is None else [calibration.answer]
-    answers += _net_benefit_answer(ranked, best_by_net_benefit)
+    answers += _second_ranking_answer(ranked, second)
     its = (  # the sentence on a miscalibrated model may stand elsewhere
         calibration is not None
         and answers[-1] is calibration.answer
@@ -305,21 +316,24 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     return Answer("corrected", text, (name,), lead, value, low, high)
 
 
-def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
-    """Return the sentence on a model with significantly higher net benefit than the leader."""
-    best = str(ranked[0]["model"])
-    if worth is None or worth.ties.get(best) is not False:
+def _second_ranking_answer(ranked: Sequence[Row], second: SecondRanking) -> list[Answer]:
+    """Return the sentence on a model that is significantly better than the leader by `second`."""
+    best, best_set = str(ranked[0]["model"]), second.best_set
+    if best_set is None or best_set.ties.get(best) is not False:
         return []
-    most = worth.models[worth.leader]
-    row = next(row for row in ranked if row["model"] == most)
-    one, own = as_estimate(row["net_benefit"]), as_estimate(ranked[0]["net_benefit"]).value or 0.0
-    value = with_interval(one.value or 0.0, one.low, one.high)
-    at = format_exact(float(str(row["threshold"])))
-    text = (
-        f"At threshold {at}, {quote_if_ambiguous(most)} has significantly higher net benefit than "
-    )
-    text += f"{quote_if_ambiguous(best)}: {value} compared with {format_number(own)}."
-    return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
+    winner = best_set.models[best_set.leader]
+    row = next(row for row in ranked if row["model"] == winner)
+    estimate, leader_estimate = (as_estimate(cells[second.measure]) for cells in (row, ranked[0]))
+    value = with_interval(estimate.value or 0.0, estimate.low, estimate.high)
+    title = CATALOG[second.measure].title
+    text = f"{quote_if_ambiguous(winner)} has significantly lower {title} than "
+    if second.measure == "net_benefit":
+        threshold = format_exact(float(str(row["threshold"])))
+        text = f"At threshold {threshold}, {text.replace(' lower ', ' higher ')}"
+    text += f"{quote_if_ambiguous(best)}: {value} compared with "
+    text += f"{format_number(leader_estimate.value or 0.0)}."
+    limits = estimate.value, estimate.low, estimate.high
+    return [Answer(SECOND_RANKING_CODES[second.measure], text, (winner,), second.measure, *limits)]
 
 
 def _decision_curve_answer(

@@ -43,6 +43,7 @@ from clfeval.methods.report import comparisons, slice_tests
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
+    SecondRanking,
     choose_tested_models,
     report_answer,
 )
@@ -50,6 +51,7 @@ from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.model_estimates import (
+    best_of_all_pairs,
     class_bootstrap_estimates,
     class_label_estimates,
     identical_columns,
@@ -75,6 +77,7 @@ from clfeval.records import dataclass, replace
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
 OF_ORDER = ("kappa_quadratic", "ordinal_mae")
+LOG_LOSS = "log_loss"  # which judges probabilities, and may rank models otherwise
 RARE = 10  # rows of a class below which estimates are imprecise
 MAX_LISTED = 3  # such classes by name
 
@@ -133,7 +136,11 @@ def multiclass_result(
             all_rows, question.requested, measured.rows, options.seed
         )
     leader, *further = report_answer(
-        ranking, (), tables["calibration_tests"], _equal_labels(all_rows)
+        ranking,
+        (),
+        tables["calibration_tests"],
+        _equal_labels(all_rows),
+        _ranking_by_log_loss(measured, options),
     )
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
@@ -175,6 +182,13 @@ def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
     """Return the groups of models with equal labels."""
     votes = zip(all_rows.models, all_rows.votes.T, strict=True)
     return EqualModels(identical_columns(dict(votes)))
+
+
+def _ranking_by_log_loss(measured: ClassMeasures, options: ReportOptions) -> SecondRanking:
+    """Return the ranking of models with class probabilities by log loss."""
+    estimates = measured.estimates.get(LOG_LOSS)
+    best_set = None if estimates is None else best_of_all_pairs(estimates, options)
+    return SecondRanking(LOG_LOSS, best_set)
 
 
 def _measure_notes(
@@ -271,8 +285,10 @@ def _paired_estimates(
         paired = None if takes_scores(measure) else class_label_estimates(all_rows, measure)
         if paired:
             estimates[measure.name] = paired
-    of_scores = [measure for measure in measures if takes_scores(measure)]
-    estimates |= probability_estimates(predictions, all_rows, of_scores)
+    of_scores = {measure.name: measure for measure in measures if takes_scores(measure)}
+    if options.confidence is not None:
+        of_scores.setdefault(LOG_LOSS, RequestedMeasure(LOG_LOSS, CATALOG[LOG_LOSS], {}))
+    estimates |= probability_estimates(predictions, all_rows, [*of_scores.values()])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
             predictions,
