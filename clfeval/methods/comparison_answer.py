@@ -431,13 +431,15 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         return
     models = tuple(dict.fromkeys(str(row["model"]) for row in compared))
     name = describe_reference(str(compared[0]["reference"]), reference)
-    harms = [row for row in _by_size(compared) if row["verdict"] == WORSE]
+    significant = [
+        row for kind in (WORSE, BETTER) for row in _by_size(compared) if row["verdict"] == kind
+    ]
     if len(models) == 1:
         text = _list_slice_differences(compared, lead, name)
-    elif harms and len({row["reference"] for row in compared}) == 1:
-        text = _list_slice_harms(harms, compared, lead, name)
+    elif significant:
+        text = _list_models_in_slices(significant, lead, name)
     else:
-        text = _count_slice_verdicts(compared, lead, name)
+        text = _no_slice_difference(compared, lead, name)
     yield Answer("within", text, models, lead, harm=_has_harm(compared))
 
 
@@ -446,22 +448,33 @@ def _by_size(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -abs(as_estimate(row["difference"]).value or 0.0))
 
 
-def _list_slice_harms(
-    harms: Sequence[Row], compared: Sequence[Row], lead: str, reference: str
-) -> str:
-    """Return the sentence on several models in slices: where they are worse; how many others."""
+def _list_models_in_slices(significant: Sequence[Row], lead: str, reference: str) -> str:
+    """Return the sentence on several models in slices: where they are worse, else better.
+
+    significant: rows of differences, the harms first. q is adjusted over slices and models.
+    """
+    verdict = significant[0]["verdict"]
+    listed = [row for row in significant if row["verdict"] == verdict][:MOST_NAMED]
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} in {row['slice']} "
-        f"({as_estimate(row['difference']).value or 0.0:+.3f})"
-        for row in harms[:MOST_NAMED]
+        f"({_signed_difference(row)}{_q_of_slice(row)})"
+        for row in listed
     ]
     are = "is" if len(parts) == 1 else "are"
-    text = (
-        f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} significantly worse "
-    )
-    text += f"than {reference}"
-    others = sum(row["verdict"] != UNDECIDED for row in compared) - len(parts)
-    return f"{text}; {_further_differences(others)}." if others else f"{text}."
+    text = f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} "
+    text += f"significantly {verdict} than {reference}"
+    further = len(significant) - len(parts)
+    return f"{text}; {_further_differences(further)}." if further else f"{text}."
+
+
+def _signed_difference(row: Row) -> str:
+    return f"{as_estimate(row['difference']).value or 0.0:+.3f}"
+
+
+def _q_of_slice(row: Row) -> str:
+    """Return the q-value of a slice, as it ends a bracket; empty without one."""
+    q = row["p_adjusted"]
+    return f", {format_p_value(q).replace('p', 'q')}" if isinstance(q, float) else ""
 
 
 def _further_differences(count: int) -> str:
@@ -470,15 +483,17 @@ def _further_differences(count: int) -> str:
     return f"{subject} significant, listed below"
 
 
-def _count_slice_verdicts(compared: Sequence[Row], lead: str, reference: str) -> str:
-    """Return the sentence on how many comparisons in slices are significant, harms first."""
+def _no_slice_difference(compared: Sequence[Row], lead: str, reference: str) -> str:
+    """Return the sentence on several models that differ significantly in no slice."""
     slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
-    numbers = {kind: sum(row["verdict"] == kind for row in compared) for kind in VERDICTS}
-    parts = [f"{n:,} are {kind}" for kind, n in numbers.items() if n and kind != UNDECIDED]
     place = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
-    text = f"Within {place}, by {CATALOG[lead].title}, {join_words(parts) if parts else 'none'} of "
-    text += f"{len(compared):,} comparisons with {reference}"
-    return f"{text}{'' if parts else ' is significant'}."
+    text = f"Within {place}, by {CATALOG[lead].title}, none of {len(compared):,} comparisons with "
+    text += f"{reference} is significant"
+    within_margin = sum(row["verdict"] in (EQUIVALENT, NOT_WORSE) for row in compared)
+    if within_margin:
+        verb = "is" if within_margin == 1 else "are"
+        text += f"; {within_margin:,} {verb} equivalent or not worse within the margin"
+    return f"{text}."
 
 
 def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) -> str:
@@ -493,7 +508,7 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
             return f"In no slice does {values} differ significantly from that of {reference}."
         return f"In {slices[0]}, {values} does not differ significantly from that of {reference}."
     parts = [
-        f"{row['slice']} {as_estimate(row['difference']).value or 0.0:+.3f} ({row['verdict']})"
+        f"{row['slice']} {_signed_difference(row)} ({row['verdict']}{_q_of_slice(row)})"
         for row in significant[:MOST_NAMED]
     ]
     text = f"Within slices, the {title} of {model} minus that of {reference} is {join_words(parts)}"
