@@ -194,7 +194,8 @@ def reference_answers(
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         differ = "differs" if told == 1 else "differ"
         text = f"{told:,} of {format_count(len(mine), 'pair')} of models {differ} significantly in "
-        yield Answer("compared", f"{text}{title} (adjusted for all pairs).", (), lead, float(told))
+        text += f"{title} (adjusted for all pairs){_count_equivalent_pairs(mine, margin)}."
+        yield Answer("compared", text, (), lead, float(told))
     elif len(mine) == 1:
         yield _one_model(mine[0], to, title, margin, level)
     else:
@@ -229,6 +230,21 @@ def _net_benefit_answer(rows: Sequence[Row], to: str, level: float) -> Iterator[
     yield replace(answer, brief=brief if significant[1:] else "")
 
 
+def _count_equivalent_pairs(rows: Sequence[Row], margin: float | None) -> str:
+    """Return the clause on pairs that are equivalent or not different; empty without a margin."""
+    if margin is None:
+        return ""
+    verdicts = [row["verdict"] for row in rows]
+    equivalent = verdicts.count(EQUIVALENT)
+    undecided = len(rows) - equivalent - verdicts.count(BETTER) - verdicts.count(WORSE)
+    clauses = (
+        f"; {equivalent:,} {'is' if equivalent == 1 else 'are'} equivalent within "
+        f"{format_exact(margin)}",
+        f"{undecided:,} {'is' if undecided == 1 else 'are'} neither",
+    )
+    return ", ".join(clauses)
+
+
 def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
     """Return whether the rates come before the leading measure: a harm before what is no harm.
 
@@ -258,6 +274,9 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
         text = f"{model} is not significantly different from {to} {size}."
+        if margin is not None:
+            text = f"{model} is neither significantly different from {to} nor equivalent within "
+            text += f"{format_exact(margin)} {size}."
         if isinstance(row["detectable"], float):
             text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
             text += f"{format_number(row['detectable'])}."
@@ -281,12 +300,15 @@ def _several_models(
     for row in rows:
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
     within, said = "" if margin is None else format_exact(margin), list[str]()
+    undecided = "not significantly different"
+    if margin is not None:
+        undecided = f"neither significantly different nor equivalent within {within}"
     for kind, words in (
         (WORSE, "significantly worse"),
         (BETTER, "significantly better"),
         (EQUIVALENT, f"equivalent within {within}"),
         (NOT_WORSE, f"not worse by {within}"),
-        (UNDECIDED, "not significantly different"),
+        (UNDECIDED, undecided),
     ):
         if names := kinds.get(kind):
             limit = len(names) if kind == WORSE else 6  # no harm is left out
@@ -298,6 +320,8 @@ def _several_models(
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     if len(kinds.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {against.rstrip(',')} in {title}."
+        if margin is not None:
+            text = f"{text.rstrip('.')}, and none is equivalent within {within}."
     return Answer(
         "compared",
         text,
