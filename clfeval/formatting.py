@@ -149,8 +149,15 @@ def join_names(names: Sequence[str], *, most: int = 4, word: str = "and") -> str
     return join_words([quote_if_ambiguous(name) for name in names], most=most, word=word)
 
 
-def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
-    """Return the sentence on models tied with the best and models significantly worse."""
+def describe_ties(
+    tied: Sequence[str], worse: Sequence[str], untested: Sequence[str] = (), *, most: int = 6
+) -> str:
+    """Return the sentence on models tied with the best and models significantly worse.
+
+    untested: those for which there are too few rows.
+    """
+    if untested:
+        return _describe_ties_and_untested(tied, worse, untested, most)
     if not tied and not worse:
         return ""
     are = "is" if len(tied) == 1 else "are"
@@ -164,6 +171,24 @@ def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -
     others = f"{join_names(worse)} is" if len(worse) == 1 else others
     same = f"{join_names(tied, most=most)} {are} not significantly different; " if tied else ""
     return f"{same}{others} significantly worse."
+
+
+def _describe_ties_and_untested(
+    tied: Sequence[str], worse: Sequence[str], untested: Sequence[str], most: int
+) -> str:
+    """Return the sentences on ties, where there are too few rows to test some models."""
+    clauses = [
+        f"{join_names(names, most=most)} {'is' if len(names) == 1 else 'are'} {verdict}"
+        for names, verdict in (
+            (tied, "not significantly different"),
+            (worse, "significantly worse"),
+        )
+        if names
+    ]
+    is_rest = not clauses and len(untested) > 1
+    models = "the other models" if is_rest else join_names(untested, most=most)
+    text = f"There are too few rows to compare {models} with the best."
+    return f"{'; '.join(clauses)}. {text}" if clauses else text
 
 
 def describe_reference(model: str, given: str) -> str:

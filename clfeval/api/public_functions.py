@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
+from clfeval.api.questions import PUBLIC_FUNCTIONS, OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
+from clfeval.api.result_source import ResultSource
 from clfeval.api.signatures import keyword_parameter
 from clfeval.api.texts import fill_result
 from clfeval.compare.answer_length import limit_answer
@@ -28,6 +29,7 @@ from clfeval.options.syntax import MEANT, PYTHON, Dialect, fill_error, fill_text
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.frames import as_text, first_line_of, pl
+from clfeval.tables.predictions import Predictions
 from clfeval.tables.source import FRAME
 
 ARGUMENTS = ("table", "predictions")  # of every public function, by position
@@ -385,8 +387,18 @@ def public_function(steps: Steps) -> Callable[..., Document]:
             if second is not None and "source" in shape.parameters:
                 used = {"source": "predictions", **used}  # mlcps reads metrics by default
             write_call = partial(_python_call, steps.__name__, options, used)
-            result = compute_or_ask(command, steps, table, used, listener, write_call)
-            return _in_python(result, options, dialect)
+            opened: list[OpenedTable] = []
+
+            def hear(read: OpenedTable) -> None:
+                opened.append(read)
+                listener(read)
+
+            result = compute_or_ask(command, steps, table, used, hear, write_call)
+            found = _in_python(result, options, dialect)
+            if second is None:
+                source = _source(steps.__name__, table, used, opened)
+                object.__setattr__(found, "source", source)
+            return found
         except ClfevalError as error:
             fill_error(error, options, dialect)
             raise
@@ -410,7 +422,18 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     public = cast(Any, called)
     del public.__wrapped__  # its signature is not that of the public function
     public.compute, public.describe = compute, describe
+    PUBLIC_FUNCTIONS[steps.__name__] = public
     return called
+
+
+def _source(
+    function: str, table: object, options: Mapping[str, Any], opened: Sequence[OpenedTable]
+) -> ResultSource:
+    """Return what a result is computed from, without a table in memory that has no ids."""
+    has_ids = any(isinstance(one, Predictions) and one.columns.id is not None for one in opened)
+    files = table if isinstance(table, (list, tuple)) else [table]
+    is_in_files = all(isinstance(file, (str, os.PathLike)) for file in files)
+    return ResultSource(function, table if has_ids or is_in_files else None, options)
 
 
 def _options_with_arrays(keywords: Mapping[str, object]) -> frozenset[str]:

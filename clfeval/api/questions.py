@@ -166,6 +166,9 @@ class PublicFunction(Protocol):
         ...
 
 
+PUBLIC_FUNCTIONS: dict[str, PublicFunction] = {}  # by name, once their modules are imported
+
+
 def compute_or_ask(
     command: Command,
     steps: Steps,

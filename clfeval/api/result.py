@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, get_args
 
 from clfeval import COMMANDS
+from clfeval.api.result_source import ResultSource
 from clfeval.api.signatures import keyword_parameter
 from clfeval.api.texts import fill_result
 from clfeval.compare.answer_length import limit_answer
@@ -73,8 +74,11 @@ class PrintableGate(Gate):
 class Result(Document):
     """The result of a command: its answer, summary, tables, gates and warnings.
 
-    Attributes are those of a `Document`; `tables` holds the numbers.
+    Attributes are those of a `Document`; `tables` holds the numbers. source: what it was computed
+    from, None of one that was read from a file.
     """
+
+    source: ResultSource | None = None
 
     def __post_init__(self) -> None:
         """Make the gates printable."""
@@ -182,14 +186,18 @@ class Result(Document):
         """Return this result with a gate for each limit and model; `passed` is true if all are met.
 
         Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts such
-        as "recall=0.8". Warnings count only if strict. baseline: a saved result, its file, or a
-        history, to which `max_drop` refers. An undefined value misses its gate. Raises UsageError.
+        as "recall=0.8". Warnings count only if strict. baseline: a result, its file, a history, or
+        a table like that of this result, to which `max_drop` refers; where both tables have ids,
+        their rows are paired. An undefined value misses its gate. Raises UsageError.
         """
+        from clfeval.api.result_baseline import result_baseline
         from clfeval.compare.gates.evaluate import evaluate_gates
 
         _refuse_unknown_keywords(limits)
         with _in_python(self.command):
-            evaluated = limit_answer(evaluate_gates(self, build_group(Gates, limits)))
+            gates = build_group(Gates, limits)
+            baseline = None if self.source is None else result_baseline(self, self.source, gates)
+            evaluated = limit_answer(evaluate_gates(self, gates, baseline))
             fill = partial(fill_text, options=_options_of_gates(self.command), dialect=PYTHON)
             return GateReport.from_document(fill_result(evaluated, fill))
 

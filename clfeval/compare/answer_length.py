@@ -51,6 +51,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     "best": ("best model", "models"),
     "also-compared": ("net benefit", "comparisons"),
     "worth": ("net benefit", "models"),
+    "lower-log-loss": ("log loss", "models"),
     "probabilities": ("calibration", "calibration_tests"),
     "never-predicted": ("classes never predicted", "confusion"),
     "miscalibrated": ("calibration", "calibration_tests"),

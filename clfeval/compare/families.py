@@ -40,6 +40,7 @@ CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
 # the measures whose changes since a baseline are tested together
 CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
+MIN_PLANNING_ROWS = 10  # of each class, from which on an error plans a study
 DRAWS = 10_000
 _MIN_DRAWS, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
 _SINGLE = 10**5  # pairs from which on differences of draws have 24 bits
@@ -212,30 +213,37 @@ class BestSet:
     """Models not significantly different from the best of k by one measure, and selection bias.
 
     tied (k,): not significantly worse than the leader, adjusted for all pairs; the set holds the
-    best model with probability `level` at least. first (k,): share of joint draws in which each is
-    best. low_rank, high_rank (k,): confidence limits of the rank. leader, second: places of the
-    largest values. optimism: selection bias of the best of k. error, df: of the difference of the
-    first two.
+    best model with probability `level` at least. comparable (k,): see `comparable_pairs`, with the
+    leader. first (k,): share of joint draws in which each is best. low_rank, high_rank (k,):
+    confidence limits of the rank. leader, second: places of the largest values. optimism: selection
+    bias of the best of k. detectable: difference of the first two, NaN if unknown.
     """
 
     models: tuple[str, ...]
     tied: Bools
+    comparable: Bools
     first: Floats
     low_rank: Ints
     high_rank: Ints
     leader: int
     second: int
     optimism: float
-    error: float
-    df: float
+    detectable: float
 
     @property
-    def ties(self) -> dict[str, bool]:
-        """Whether each model is tied with the best."""
-        return dict(zip(self.models, self.tied.tolist(), strict=True))
+    def ties(self) -> dict[str, bool | None]:
+        """Whether each model is tied with the best; None if they cannot be compared."""
+        return {
+            model: None if is_tied and not is_comparable else is_tied
+            for model, is_tied, is_comparable in zip(
+                self.models, self.tied.tolist(), self.comparable.tolist(), strict=True
+            )
+        }
 
 
-def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int) -> BestSet | None:
+def best_set(
+    family: PairFamily | None, estimates: PairedEstimates, *, level: float, seed: int
+) -> BestSet | None:
     """Return the models tied with the best, from the family of all pairs; None without errors.
 
     optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w, w the largest of the draw
@@ -253,18 +261,20 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
     winner = values.argmax(axis=1)
     gains = values[np.arange(len(values)), winner] - x[winner]
     optimism = float(gains.mean()) if k > 1 else 0.0
-    second = int(np.where(np.arange(k) == leader, -np.inf, x).argmax())
+    places = np.arange(k)
+    second = int(np.where(places == leader, -np.inf, x).argmax())
+    comparable = comparable_pairs(estimates, np.full(k, leader), places, level=level)
     return BestSet(
         estimates.models,
         ~worse[:, leader],
+        comparable | (places == leader),
         _shares_of_first(values),
         1 + worse.sum(axis=1),
         k - worse.sum(axis=0),
         leader,
         second,
         max(0.0, optimism),
-        float(estimates.known.errors[leader, second]),
-        float(estimates.known.df[leader, second]),
+        float(planned_differences(estimates, leader, second, level=level)),
     )
 
 
@@ -317,6 +327,39 @@ def detectable_difference(
     return np.asarray(sum(both) * np.asarray(error, np.float64))
 
 
+def planned_differences(
+    estimates: PairedEstimates, first: Ints | int, second: Ints | int, *, level: float
+) -> Floats:
+    """Return the detectable differences of pairs, (q,); NaN where the rows do not tell.
+
+    That is with fewer than 10 rows of a class, by which the error is estimated, without an error,
+    and where no possible difference is large enough.
+    """
+    errors, df = (part[first, second] for part in (estimates.known.errors, estimates.known.df))
+    detectable = detectable_difference(errors, level=level, df=df)
+    is_known = (
+        (estimates.fewest >= MIN_PLANNING_ROWS) & (errors > 0) & (detectable < estimates.span)
+    )
+    return np.where(is_known, detectable, np.nan)
+
+
+def comparable_pairs(
+    estimates: PairedEstimates, first: Ints, second: Ints, *, level: float
+) -> Bools:
+    """Return which pairs can differ significantly, (q,): those that differ in no row count.
+
+    Others need a p-value, and an error with which the largest possible difference is detected with
+    power 0.8. Without an error, of areas, that difference needs a significant p.
+    """
+    errors, df = (part[first, second] for part in (estimates.known.errors, estimates.known.df))
+    p = estimates.p_values(first, second)
+    is_detected = ~(detectable_difference(errors, level=level, df=df) >= estimates.span)
+    smallest_p = 2 * (1 - 1 / sqrt(2)) ** estimates.fewest  # see `p_values`, of areas at both ends
+    is_testable = np.where(errors == 0, smallest_p < 1 - level, is_detected)
+    differs_in_no_row = (errors == 0) & (p == 1)
+    return np.asarray(differs_in_no_row | (~np.isnan(p) & is_testable))
+
+
 def covariance_root(covariance: Floats) -> Floats:
     """Return R with R R' = V, (k, k), also of a V that is singular."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
@@ -332,11 +375,12 @@ def best_set_rows(best_set: BestSet, measure: str) -> Iterator[Row]:
     """Yield whether each of several models is tied with the best, and the limits of its rank."""
     if len(best_set.models) < 2:
         return
+    ties = best_set.ties
     for position, model in enumerate(best_set.models):
         yield {
             "measure": measure,
             "model": model,
-            "tied": best_set.tied[position].item(),
+            "tied": ties[model],
             "p_first": best_set.first[position].item(),
             "rank_low": best_set.low_rank[position].item(),
             "rank_high": best_set.high_rank[position].item(),
@@ -360,9 +404,7 @@ def reference_rows(
     pairs = (family.first, family.second)
     leader = int((estimates.sign * estimates.values).argmax()) if reference == BEST else None
     widened = estimates.intervals(*pairs, level=family.level)[3].tolist()
-    detectable = detectable_difference(
-        estimates.known.errors[pairs], level=family.level, df=estimates.known.df[pairs]
-    ).tolist()
+    detectable = planned_differences(estimates, *pairs, level=family.level).tolist()
     changes = family.changes(values, rows)
     for k, (i, j) in enumerate(family.pairs):
         if leader not in (None, i, j):
@@ -370,7 +412,6 @@ def reference_rows(
         turned = leader == i  # the leader is the reference
         model, compared = (j, i) if turned else (i, j)
         error = float(estimates.known.errors[i, j])
-        is_detectable = error > 0 and detectable[k] < estimates.span
         yield comparison_row(
             "reference",
             estimates.metric,
@@ -381,7 +422,7 @@ def reference_rows(
             margin=margin,
             se=number_or_none(error) or None,
             method=estimates.method(i, j, wide=widened[k]),
-            detectable=detectable[k] if is_detectable else None,
+            detectable=number_or_none(detectable[k]),
         )
 
 

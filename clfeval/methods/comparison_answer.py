@@ -110,7 +110,7 @@ def best_model_rows(patterns: PatternCounts, measure: str, level: float) -> Iter
         return
     pairs = families.family_pairs(None, estimates.models)
     family = families.adjusted_family(estimates, pairs, level=level, seed=SEED)
-    best_set = families.best_set(family, estimates, seed=SEED)
+    best_set = families.best_set(family, estimates, level=level, seed=SEED)
     if best_set is not None:
         yield from families.best_set_rows(best_set, measure)
 
@@ -195,7 +195,8 @@ def reference_answers(
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         differ = "differs" if told == 1 else "differ"
         text = f"{told:,} of {format_count(len(mine), 'pair')} of models {differ} significantly in "
-        yield Answer("compared", f"{text}{title} (adjusted for all pairs).", (), lead, float(told))
+        text += f"{title} (adjusted for all pairs){_count_equivalent_pairs(mine, margin)}."
+        yield Answer("compared", text, (), lead, float(told))
     elif len(mine) == 1:
         yield _one_model(mine[0], to, title, margin, level)
     else:
@@ -230,6 +231,21 @@ def _net_benefit_answer(rows: Sequence[Row], to: str, level: float) -> Iterator[
     yield replace(answer, brief=brief if significant[1:] else "")
 
 
+def _count_equivalent_pairs(rows: Sequence[Row], margin: float | None) -> str:
+    """Return the clause on pairs that are equivalent or not different; empty without a margin."""
+    if margin is None:
+        return ""
+    verdicts = [row["verdict"] for row in rows]
+    equivalent = verdicts.count(EQUIVALENT)
+    undecided = len(rows) - equivalent - verdicts.count(BETTER) - verdicts.count(WORSE)
+    clauses = (
+        f"; {equivalent:,} {'is' if equivalent == 1 else 'are'} equivalent within "
+        f"{format_exact(margin)}",
+        f"{undecided:,} {'is' if undecided == 1 else 'are'} neither",
+    )
+    return ", ".join(clauses)
+
+
 def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
     """Return whether the rates come before the leading measure: a harm before what is no harm.
 
@@ -259,6 +275,9 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
         text = f"{model} is not significantly different from {to} {size}."
+        if margin is not None:
+            text = f"{model} is neither significantly different from {to} nor equivalent within "
+            text += f"{format_exact(margin)} {size}."
         if isinstance(row["detectable"], float):
             text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
             text += f"{format_number(row['detectable'])}."
@@ -282,12 +301,15 @@ def _several_models(
     for row in rows:
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
     within, said = "" if margin is None else format_exact(margin), list[str]()
+    undecided = "not significantly different"
+    if margin is not None:
+        undecided = f"neither significantly different nor equivalent within {within}"
     for kind, words in (
         (WORSE, "significantly worse"),
         (BETTER, "significantly better"),
         (EQUIVALENT, f"equivalent within {within}"),
         (NOT_WORSE, f"not worse by {within}"),
-        (UNDECIDED, "not significantly different"),
+        (UNDECIDED, undecided),
     ):
         if names := kinds.get(kind):
             limit = len(names) if kind == WORSE else 6  # no harm is left out
@@ -299,10 +321,8 @@ def _several_models(
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     if len(kinds.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {against.rstrip(',')} in {title}"
-        measure = str(rows[0]["measure"]).partition(":")[0]
-        best = CATALOG[measure].best
-        harm = LargestHarm.from_differences(rows, best, level)
-        text += "." if harm is None else f"; a {harm.sentence(title)}."
+        text += "" if margin is None else f", and none is equivalent within {within}"
+        text += f"{_not_excluded(rows, title, level)}."
     return Answer(
         "compared",
         text,
@@ -311,6 +331,13 @@ def _several_models(
         brief=_brief_comparison(rows, f"Compared with {against} by {title}"),
         harm=WORSE in kinds,
     )
+
+
+def _not_excluded(rows: Sequence[Row], title: str, level: float) -> str:
+    """Return the clause on the largest harm that differences from a reference do not exclude."""
+    measure = str(rows[0]["measure"]).partition(":")[0]
+    harm = LargestHarm.from_differences(rows, CATALOG[measure].best, level)
+    return "" if harm is None else f"; a {harm.sentence(title)}"
 
 
 def _brief_comparison(rows: Sequence[Row], opening: str) -> str:
@@ -436,13 +463,15 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         return
     models = tuple(dict.fromkeys(str(row["model"]) for row in compared))
     name = describe_reference(str(compared[0]["reference"]), reference)
-    harms = [row for row in _by_size(compared) if row["verdict"] == WORSE]
+    significant = [
+        row for kind in (WORSE, BETTER) for row in _by_size(compared) if row["verdict"] == kind
+    ]
     if len(models) == 1:
         text = _list_slice_differences(compared, lead, name)
-    elif harms and len({row["reference"] for row in compared}) == 1:
-        text = _list_slice_harms(harms, compared, lead, name)
+    elif significant:
+        text = _list_models_in_slices(significant, lead, name)
     else:
-        text = _count_slice_verdicts(compared, lead, name)
+        text = _no_slice_difference(compared, lead, name)
     yield Answer("within", text, models, lead, harm=_has_harm(compared))
 
 
@@ -451,22 +480,33 @@ def _by_size(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -abs(as_estimate(row["difference"]).value or 0.0))
 
 
-def _list_slice_harms(
-    harms: Sequence[Row], compared: Sequence[Row], lead: str, reference: str
-) -> str:
-    """Return the sentence on several models in slices: where they are worse; how many others."""
+def _list_models_in_slices(significant: Sequence[Row], lead: str, reference: str) -> str:
+    """Return the sentence on several models in slices: where they are worse, else better.
+
+    significant: rows of differences, the harms first. q is adjusted over slices and models.
+    """
+    verdict = significant[0]["verdict"]
+    listed = [row for row in significant if row["verdict"] == verdict][:MOST_NAMED]
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} in {row['slice']} "
-        f"({as_estimate(row['difference']).value or 0.0:+.3f})"
-        for row in harms[:MOST_NAMED]
+        f"({_signed_difference(row)}{_q_of_slice(row)})"
+        for row in listed
     ]
     are = "is" if len(parts) == 1 else "are"
-    text = (
-        f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} significantly worse "
-    )
-    text += f"than {reference}"
-    others = sum(row["verdict"] != UNDECIDED for row in compared) - len(parts)
-    return f"{text}; {_further_differences(others)}." if others else f"{text}."
+    text = f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} "
+    text += f"significantly {verdict} than {reference}"
+    further = len(significant) - len(parts)
+    return f"{text}; {_further_differences(further)}." if further else f"{text}."
+
+
+def _signed_difference(row: Row) -> str:
+    return f"{as_estimate(row['difference']).value or 0.0:+.3f}"
+
+
+def _q_of_slice(row: Row) -> str:
+    """Return the q-value of a slice, as it ends a bracket; empty without one."""
+    q = row["p_adjusted"]
+    return f", {format_p_value(q).replace('p', 'q')}" if isinstance(q, float) else ""
 
 
 def _further_differences(count: int) -> str:
@@ -475,15 +515,17 @@ def _further_differences(count: int) -> str:
     return f"{subject} significant, listed below"
 
 
-def _count_slice_verdicts(compared: Sequence[Row], lead: str, reference: str) -> str:
-    """Return the sentence on how many comparisons in slices are significant, harms first."""
+def _no_slice_difference(compared: Sequence[Row], lead: str, reference: str) -> str:
+    """Return the sentence on several models that differ significantly in no slice."""
     slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
-    numbers = {kind: sum(row["verdict"] == kind for row in compared) for kind in VERDICTS}
-    parts = [f"{n:,} are {kind}" for kind, n in numbers.items() if n and kind != UNDECIDED]
     place = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
-    text = f"Within {place}, by {CATALOG[lead].title}, {join_words(parts) if parts else 'none'} of "
-    text += f"{len(compared):,} comparisons with {reference}"
-    return f"{text}{'' if parts else ' is significant'}."
+    text = f"Within {place}, by {CATALOG[lead].title}, none of {len(compared):,} comparisons with "
+    text += f"{reference} is significant"
+    within_margin = sum(row["verdict"] in (EQUIVALENT, NOT_WORSE) for row in compared)
+    if within_margin:
+        verb = "is" if within_margin == 1 else "are"
+        text += f"; {within_margin:,} {verb} equivalent or not worse within the margin"
+    return f"{text}."
 
 
 def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) -> str:
@@ -498,7 +540,7 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
             return f"In no slice does {values} differ significantly from that of {reference}."
         return f"In {slices[0]}, {values} does not differ significantly from that of {reference}."
     parts = [
-        f"{row['slice']} {as_estimate(row['difference']).value or 0.0:+.3f} ({row['verdict']})"
+        f"{row['slice']} {_signed_difference(row)} ({row['verdict']}{_q_of_slice(row)})"
         for row in significant[:MOST_NAMED]
     ]
     text = f"Within slices, the {title} of {model} minus that of {reference} is {join_words(parts)}"

@@ -14,9 +14,10 @@ class ModelOrder:
     """Models ranked by the leading measure of a report.
 
     values: of all rows, by model, the best first; models without a value come last, with None.
-    ties: not significantly different from the best, by model; empty where that is not tested.
+    ties: not significantly different from the best, by model; None where it cannot be compared, and
+    empty where that is not tested.
     """
 
     measure: str
     values: Mapping[str, float | None]
-    ties: Mapping[str, bool]
+    ties: Mapping[str, bool | None]

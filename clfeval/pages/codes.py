@@ -281,6 +281,7 @@ ANSWERS: Mapping[str, str] = {
     "leading-model": "The model that a report names first, and models tied with it.",
     "leads-everywhere": "One model is best at every class ratio of the sweep.",
     "like-chance": "These models are not significantly better than chance.",
+    "lower-log-loss": "Another model has significantly lower log loss than the leader.",
     "margin": "Which differences exceed the margin, which are equivalent, which are undecided.",
     "miscalibrated": "The best model, or one that competes with it, is miscalibrated, and how.",
     "more-results": "Findings that the answer has no room for, and the tables that have them.",

@@ -142,7 +142,8 @@ SHARED: Mapping[str, str] = {
     "paired": "whether both sides have the same rows",
     "comparisons.rows": "number of rows compared, or of runs",
     "se": "standard error of the difference",
-    "detectable": "the smallest difference that is detected with power 0.8",
+    "detectable": "the smallest difference that is detected with power 0.8; unknown below 10 rows "
+    "of a class",
     "comparisons.method": "method of the interval and p",
     "comparisons.bound": "how far the difference can be from that of single scores",
     "baseline_changes.id": "the id of the row",

@@ -281,7 +281,7 @@ BEST_TABLE = Table(
     (
         *cols("text", "measure"),
         MODEL,
-        *cols("flag", "tied"),
+        *cols("flag?", "tied"),
         Column("p_first", "part", "P(first)"),
         *cols("rank", "rank_low rank_high"),
     ),
@@ -292,6 +292,8 @@ BEST_VIEW = TableView(
     "measure model tied p_first rank_low rank_high",
 )
 BEST_MEANINGS: Mapping[str, str] = {
+    "best.tied": "not significantly different from the best; empty where there are too few rows "
+    "to compare them",
     "p_first": "estimated probability that it is best in a new table like this one",
     "rank_low": "lower confidence limit of its rank (1 is best)",
     "rank_high": "upper confidence limit of its rank",

@@ -177,7 +177,7 @@ def test_an_adjusted_p_is_below_where_the_simultaneous_interval_excludes_0(
         assert (own.low > 0 or own.high < 0) == (change.p < 1 - level)
         significant = together.low > 0 or together.high < 0
         assert significant == (change.adjusted < 1 - level) == change.significant(level)
-    found = best_set(None if dunnett else family, one, seed=seed)
+    found = best_set(None if dunnett else family, one, level=0.95, seed=seed)
     assert found is not None
     assert found.tied[found.leader]
     assert (found.low_rank <= found.high_rank).all()
@@ -208,7 +208,7 @@ def test_neither_order_nor_other_models_move_what_is_a_pairs_own() -> None:
             }
         )
     assert by_pair[0] == by_pair[1]
-    sets = [best_set(in_family(some), some, seed=0) for some in (one, other)]
+    sets = [best_set(in_family(some), some, level=0.95, seed=0) for some in (one, other)]
     assert sets[0] is not None
     assert sets[1] is not None
     assert sets[0].ties == sets[1].ties
@@ -229,13 +229,13 @@ def test_unknown_errors_and_identical_models_are_tested_with_nobody() -> None:
     family, alone = in_family(one), in_family(of_normals([0.9, 0.6], v[:2, :2]))
     assert np.isnan(family.p).tolist() == [True, False, True]
     assert family.adjusted[1] == alone.adjusted[0]
-    found = best_set(family, one, seed=0)
+    found = best_set(family, one, level=0.95, seed=0)
     assert found is not None
     assert found.tied.tolist() == [True, True, False]
     assert family.changes()[0].verdict("mcc", 0.95) == "undecided"
     twins = of_normals([0.9, 0.9, 0.6], [[1e-4, 1e-4, 0], [1e-4, 1e-4, 0], [0, 0, 1e-4]])
     assert in_family(twins).p[0] == in_family(twins).adjusted[0] == 1
-    found = best_set(in_family(twins), twins, seed=0)
+    found = best_set(in_family(twins), twins, level=0.95, seed=0)
     assert found is not None
     assert (found.ties, found.first.tolist()) == (
         {"m0": True, "m1": True, "m2": False},
@@ -245,9 +245,9 @@ def test_unknown_errors_and_identical_models_are_tested_with_nobody() -> None:
 
 def test_a_measure_without_a_direction_has_no_best() -> None:
     one = of_normals([1.0, 1.2], np.eye(2), metric="calibration_slope")
-    assert best_set(in_family(one), one, seed=0) is None
+    assert best_set(in_family(one), one, level=0.95, seed=0) is None
     less = of_normals([0.2, 0.1], np.eye(2) * 1e-6, metric="brier")
-    found = best_set(in_family(less), less, seed=0)
+    found = best_set(in_family(less), less, level=0.95, seed=0)
     assert found is not None
     assert (found.leader, found.tied.tolist()) == (1, [False, True])
 
@@ -257,17 +257,19 @@ def test_the_best_of_equal_models_is_too_good_by_the_mean_of_the_largest_normal(
     s = 0.05
     for k, expected in ((2, s / sqrt(np.pi)), (3, 1.5 * s / sqrt(np.pi))):
         one = of_normals([0.8] * k, np.eye(k) * s**2)
-        found = best_set(in_family(one), one, seed=0)
+        found = best_set(in_family(one), one, level=0.95, seed=0)
         assert found is not None
         assert found.optimism == pytest.approx(expected, rel=0.05)
         assert found.first == pytest.approx([1 / k] * k, abs=0.02)
     one = of_normals([0.8, 0.8 - 0.6 * s], np.eye(2) * s**2)
-    found = best_set(in_family(one), one, seed=0)
+    found = best_set(in_family(one), one, level=0.95, seed=0)
     assert found is not None
     assert found.first[0] == pytest.approx(stats.norm.cdf(0.6 / sqrt(2)), abs=0.02)
-    assert (found.leader, found.second, found.error) == (0, 1, pytest.approx(s * sqrt(2)))
+    power = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    detectable = pytest.approx(power * s * sqrt(2))
+    assert (found.leader, found.second, found.detectable) == (0, 1, detectable)
     alone = of_normals([0.8], [[s**2]])
-    found = best_set(None, alone, seed=0)
+    found = best_set(None, alone, level=0.95, seed=0)
     assert found is not None
     assert (found.optimism, found.tied.tolist()) == (0, [True])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import pytest
 
 import clfeval
 from clfeval.api.result import Result
@@ -66,14 +65,6 @@ def test_the_best_is_marked_where_it_was_tested() -> None:
     assert not any("*" in line for lines in untested for line in lines)
     tested = clfeval.report(frame("a", "b"), ignore="site")
     assert "a      *" in "\n".join(table(tested, "probabilities"))
-
-
-def test_a_difference_beyond_all_range_is_none_that_could_be_seen() -> None:
-    """Two rows a class have one degree of freedom: (12.7 + 1.4) standard errors, above 1."""
-    labels = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 1, 0, 1], "b": [1, 0, 0, 0]})
-    *_, last = clfeval.report(labels).answer
-    check_text(last.text)
-    assert (last.code, last.value) == ("resolution", pytest.approx((12.706 + 1.376) / 2, abs=1e-3))
 
 
 def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:

@@ -92,9 +92,13 @@ def _ties_answer(
     if not best_rows:
         return Answer("untested", f"No significance test: {untested}.")
     is_tied = {row["model"]: row["tied"] for row in best_rows}
-    tied = tuple(name for name in others if is_tied.get(name, True))
-    text = describe_ties(tied, [name for name in others if name not in tied])
+    tied, worse, incomparable = (
+        tuple(name for name in others if is_tied.get(name, True) is tie)
+        for tie in (True, False, None)
+    )
+    text = describe_ties(tied, worse, incomparable)
     code = "not-significantly-different" if tied else "significantly-worse"
+    code = "untested" if incomparable and not (tied or worse) else code
     return Answer(code, text, tied or tuple(leaders[:1]))
 
 

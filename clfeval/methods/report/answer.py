@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
+from math import isnan
 
-from clfeval.compare.families import POWER, BestSet, detectable_difference
+from clfeval.compare.families import POWER, BestSet
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, ResultNote, Row, as_estimate, whole_table_rows
 from clfeval.document.rows import rows_where
@@ -140,7 +140,8 @@ class ModelRanking:
         if self.references:
             return [model for model in models if model not in self.references]
         ties = {} if self.best_set is None else self.best_set.ties
-        return [*models[:1], *(model for model in models[1:] if ties.get(model))]
+        followers = [model for model in models[1:] if ties.get(model, False) is not False]
+        return [*models[:1], *followers]
 
     @property
     def rows(self) -> list[Row]:
@@ -171,12 +172,23 @@ class EqualModels:
     kind: str = "labels"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondRanking:
+    """The ranking of models by another measure, which may contradict that by the leading one."""
+
+    measure: str
+    best_set: BestSet | None
+
+
+SECOND_RANKING_CODES = {"net_benefit": "worth", "log_loss": "lower-log-loss"}
+
+
 def report_answer(
     ranking: ModelRanking,
     decision: Sequence[Row],
     calibration_tests: Sequence[Row],
     equal_models: EqualModels,
-    best_by_net_benefit: BestSet | None = None,
+    second: SecondRanking,
 ) -> tuple[Answer, ...]:
     """Return the sentences on best model, corrected value, calibration and net benefit."""
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
@@ -198,7 +210,7 @@ def report_answer(
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
     answers += [] if calibration is None else [calibration.answer]
-    answers += _net_benefit_answer(ranked, best_by_net_benefit)
+    answers += _second_ranking_answer(ranked, second)
     its = (  # the sentence on a miscalibrated model may stand elsewhere
         calibration is not None
         and answers[-1] is calibration.answer
@@ -209,7 +221,7 @@ def report_answer(
         candidate, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
     )
     if len(answers) <= FEW and not has_fault:
-        answers += _resolution_answer(best_set, lead, ranking.level)
+        answers += _resolution_answer(best_set, lead)
     return tuple(answers)
 
 
@@ -255,9 +267,11 @@ def _best_model_answer(ranking: ModelRanking) -> Answer:
     else:
         ties = ranking.best_set.ties
         followers = [str(row["model"]) for row in ranked[len(leaders) :]]
-        worse = [model for model in followers if not ties.get(model, True)]
-        tied = [model for model in followers if model not in worse]
-        text = f"{text} {describe_ties(tied, worse)}".rstrip()
+        tied, worse, untested = (
+            [model for model in followers if ties.get(model, True) is tie]
+            for tie in (True, False, None)
+        )
+        text = f"{text} {describe_ties(tied, worse, untested)}".rstrip()
     return Answer("best", text, tuple(leaders), lead, value, highest.low, highest.high)
 
 
@@ -302,21 +316,24 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     return Answer("corrected", text, (name,), lead, value, low, high)
 
 
-def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
-    """Return the sentence on a model with significantly higher net benefit than the leader."""
-    best = str(ranked[0]["model"])
-    if worth is None or worth.ties.get(best, True):
+def _second_ranking_answer(ranked: Sequence[Row], second: SecondRanking) -> list[Answer]:
+    """Return the sentence on a model that is significantly better than the leader by `second`."""
+    best, best_set = str(ranked[0]["model"]), second.best_set
+    if best_set is None or best_set.ties.get(best) is not False:
         return []
-    most = worth.models[worth.leader]
-    row = next(row for row in ranked if row["model"] == most)
-    one, own = as_estimate(row["net_benefit"]), as_estimate(ranked[0]["net_benefit"]).value or 0.0
-    value = with_interval(one.value or 0.0, one.low, one.high)
-    at = format_exact(float(str(row["threshold"])))
-    text = (
-        f"At threshold {at}, {quote_if_ambiguous(most)} has significantly higher net benefit than "
-    )
-    text += f"{quote_if_ambiguous(best)}: {value} compared with {format_number(own)}."
-    return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
+    winner = best_set.models[best_set.leader]
+    row = next(row for row in ranked if row["model"] == winner)
+    estimate, leader_estimate = (as_estimate(cells[second.measure]) for cells in (row, ranked[0]))
+    value = with_interval(estimate.value or 0.0, estimate.low, estimate.high)
+    title = CATALOG[second.measure].title
+    text = f"{quote_if_ambiguous(winner)} has significantly lower {title} than "
+    if second.measure == "net_benefit":
+        threshold = format_exact(float(str(row["threshold"])))
+        text = f"At threshold {threshold}, {text.replace(' lower ', ' higher ')}"
+    text += f"{quote_if_ambiguous(best)}: {value} compared with "
+    text += f"{format_number(leader_estimate.value or 0.0)}."
+    limits = estimate.value, estimate.low, estimate.high
+    return [Answer(SECOND_RANKING_CODES[second.measure], text, (winner,), second.measure, *limits)]
 
 
 def _decision_curve_answer(
@@ -363,19 +380,12 @@ def helpful_ranges(curve: Sequence[Row], sample_size: float) -> list[tuple[float
     return ranges
 
 
-def _resolution_answer(tested: BestSet | None, lead: str, level: float | None) -> list[Answer]:
+def _resolution_answer(tested: BestSet | None, lead: str) -> list[Answer]:
     """Return the sentence on the detectable difference from the next best model."""
-    if tested is None or level is None or tested.tied.sum() == 1:
+    if tested is None or tested.tied.sum() == 1 or isnan(tested.detectable):
         return []  # not needed where one model is significantly the best
-    least = float(detectable_difference(tested.error, level=level, df=tested.df))
-    if not (isfinite(least) and least):
-        return []
     pair = [tested.models[place] for place in (tested.leader, tested.second)]
-    measure = CATALOG[lead]
-    text = (
-        f"These rows have {100 * POWER:g}% power to detect a difference of {format_number(least)} "
-    )
-    text += f"in {measure.title} between {join_names(pair)}."
-    if least >= measure.high - measure.low:
-        text = f"{join_names(pair)} cannot be compared by {measure.title}: there are too few rows."
-    return [Answer("resolution", text, (), lead, least)]
+    difference = format_number(tested.detectable)
+    text = f"These rows have {100 * POWER:g}% power to detect a difference of {difference} "
+    text += f"in {CATALOG[lead].title} between {join_names(pair)}."
+    return [Answer("resolution", text, (), lead, tested.detectable)]

@@ -155,7 +155,9 @@ def compare_models(
     tables = defaultdict[str, list[Row]](list)
     for paired in estimates:
         family = settings.family(paired)
-        best_set = families.best_set(family if settings.ranks else None, paired, seed=settings.seed)
+        best_set = families.best_set(
+            family if settings.ranks else None, paired, level=settings.level, seed=settings.seed
+        )
         if best_set is not None:
             best_sets[paired.metric] = best_set
             if settings.ranks:
@@ -337,20 +339,22 @@ def _resolution_rows(
 ) -> Iterator[Row]:
     """Yield the number of rows needed to detect a difference of a measure with power .8.
 
+    None where these rows do not plan a study, as in `families.planned_differences`.
     rows needed = rows (detectable / wanted)², detectable = (z at (1 + level) / 2 + z at .8) s
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
     for row in rows:
         least, error = wanted.get(str(row["measure"])), row["se"]
         if least is not None and isinstance(error, float):
-            seen = float(families.detectable_difference(error, level=level))
+            is_planned = row["detectable"] is not None
+            detectable = float(families.detectable_difference(error, level=level))
             yield {
                 "measure": row["measure"],
                 "model": row["model"],
                 "reference": row["reference"],
-                "detectable": seen,
+                "detectable": detectable if is_planned else None,
                 "wanted": least,
-                "rows_needed": ceil(size * (seen / least) ** 2),
+                "rows_needed": ceil(size * (detectable / least) ** 2) if is_planned else None,
             }
 
 

@@ -36,11 +36,11 @@ def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:
         values, estimates = _score_values(predictions, requested, tested=level is not None)
     else:
         values, estimates = _label_values(sample, requested)
-    ties: Mapping[str, bool] = {}
+    ties: Mapping[str, bool | None] = {}
     if estimates is not None and level is not None:
         pairs = families.family_pairs(None, estimates.models)
         family = families.adjusted_family(estimates, pairs, level=level, seed=seed)
-        best_set = families.best_set(family, estimates, seed=seed)
+        best_set = families.best_set(family, estimates, level=level, seed=seed)
         ties = {} if best_set is None else best_set.ties
     return ModelOrder(measure, _ranked(values, sample.slices[None].models), ties)
 

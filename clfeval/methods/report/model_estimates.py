@@ -507,8 +507,11 @@ def best_by_net_benefit(
         return None
     models = [str(row["model"]) for row in scored]
     estimates = net_benefit_estimates(sample, models).get(NET_BENEFIT)
-    if estimates is None:
-        return None
+    return None if estimates is None else best_of_all_pairs(estimates, options)
+
+
+def best_of_all_pairs(estimates: PairedEstimates, options: ReportOptions) -> BestSet | None:
+    """Return the best set by a measure, adjusted for all pairs of models."""
     pairs = family_pairs(None, estimates.models)
     family = adjusted_family(estimates, pairs, level=options.level, seed=options.seed)
-    return best_set(family, estimates, seed=options.seed)
+    return best_set(family, estimates, level=options.level, seed=options.seed)

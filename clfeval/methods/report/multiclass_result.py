@@ -43,6 +43,7 @@ from clfeval.methods.report import comparisons, slice_tests
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
+    SecondRanking,
     choose_tested_models,
     report_answer,
 )
@@ -51,6 +52,7 @@ from clfeval.methods.report.baselines import class_baselines, measures_with_base
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.calibration_answer import with_calibration_verdicts
 from clfeval.methods.report.model_estimates import (
+    best_of_all_pairs,
     class_bootstrap_estimates,
     class_label_estimates,
     identical_columns,
@@ -76,6 +78,7 @@ from clfeval.records import dataclass, replace
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
 OF_ORDER = ("kappa_quadratic", "ordinal_mae")
+LOG_LOSS = "log_loss"  # which judges probabilities, and may rank models otherwise
 RARE = 10  # rows of a class below which estimates are imprecise
 MAX_LISTED = 3  # such classes by name
 
@@ -121,12 +124,12 @@ def multiclass_result(
     tested_models = choose_tested_models(ranking, sample.roles.model)
     slices = _test_slices(sample, labels, question, measured, tested_models, settings, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
+    tests = adjust_calibration_tests(measured.calibration_tests)
+    tests = with_calibration_verdicts(tests, model_table, options.confidence)
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
         "measures": measured.rows,
-        "calibration_tests": with_calibration_verdicts(
-            adjust_calibration_tests(measured.calibration_tests), model_table, options.confidence
-        ),
+        "calibration_tests": tests,
         **compared.tables,
         "confusion": _confusion_table(labels),
         **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
@@ -134,8 +137,8 @@ def multiclass_result(
     if options.dummies:
         requested = question.requested
         tables["baselines"] = _baseline_table(all_rows, requested, measured.rows, options.seed)
-    tests = tables["calibration_tests"]
-    leader, *further = report_answer(ranking, (), tests, _equal_labels(all_rows))
+    by_log_loss = _ranking_by_log_loss(measured, options)
+    leader, *further = report_answer(ranking, (), tests, _equal_labels(all_rows), by_log_loss)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
@@ -176,6 +179,13 @@ def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
     """Return the groups of models with equal labels."""
     votes = zip(all_rows.models, all_rows.votes.T, strict=True)
     return EqualModels(identical_columns(dict(votes)))
+
+
+def _ranking_by_log_loss(measured: ClassMeasures, options: ReportOptions) -> SecondRanking:
+    """Return the ranking of models with class probabilities by log loss."""
+    estimates = measured.estimates.get(LOG_LOSS)
+    best_set = None if estimates is None else best_of_all_pairs(estimates, options)
+    return SecondRanking(LOG_LOSS, best_set)
 
 
 def _measure_notes(
@@ -272,8 +282,10 @@ def _paired_estimates(
         paired = None if takes_scores(measure) else class_label_estimates(all_rows, measure)
         if paired:
             estimates[measure.name] = paired
-    of_scores = [measure for measure in measures if takes_scores(measure)]
-    estimates |= probability_estimates(predictions, all_rows, of_scores)
+    of_scores = {measure.name: measure for measure in measures if takes_scores(measure)}
+    if options.confidence is not None:
+        of_scores.setdefault(LOG_LOSS, RequestedMeasure(LOG_LOSS, CATALOG[LOG_LOSS], {}))
+    estimates |= probability_estimates(predictions, all_rows, [*of_scores.values()])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
             predictions,

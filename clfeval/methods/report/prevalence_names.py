@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer
 from clfeval.formatting import format_share
@@ -50,8 +51,11 @@ def _begin_with(phrase: str, text: str) -> str:
 
 
 def sample_size(sample: Sample) -> float:
-    """Return the number of rows: of sampling weights the lines, else the counted rows."""
+    """Return the number of rows: of sampling weights the effective one, else the counted rows."""
     counts = sample.slices[None]
+    patterns = sample.patterns.get(None)
+    if patterns is not None and isinstance(patterns.clusters, RowWeights):
+        return patterns.clusters.size
     if counts.fractional or sample.roles.sampling_weights:
         return float(sum(file.rows for file in sample.files))
     totals = counts.display_units("positives") + counts.display_units("negatives")

@@ -34,6 +34,7 @@ from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
+    SecondRanking,
     choose_tested_models,
     report_answer,
     sample_notes,
@@ -506,7 +507,7 @@ def _leader_answers(
         whole_table_rows(tables.get("decision", ())),
         tables.get("calibration_tests", ()),
         EqualModels(measured.equal_models, equal),
-        best_by_net_benefit(sample, ranking.models, options),
+        SecondRanking(NET_BENEFIT, best_by_net_benefit(sample, ranking.models, options)),
     )
     if question.lead == LEAD_OF_LABELS:
         leader = provenance.prefix_threshold(leader, sample.thresholds)

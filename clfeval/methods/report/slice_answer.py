@@ -54,7 +54,8 @@ class SliceModels:
         """
         models = candidates_first(ranked, reference)
         if best_set is not None and reference is None and not requested:
-            models = [model for model in models if best_set.ties.get(model)] or models[:1]
+            ties = best_set.ties
+            models = [model for model in models if ties.get(model) is not False] or models[:1]
         return cls(
             models[:MOST_MODELS],
             len(models) == len(ranked) <= MOST_MODELS,

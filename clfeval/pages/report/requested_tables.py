@@ -455,7 +455,7 @@ MEANINGS: Mapping[str, str] = {
     "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
     "one prediction for all rows",
     "wanted": f"difference to detect ({OPTION}--resolution{END})",
-    "rows_needed": "sample size that detects it with power 0.8",
+    "rows_needed": "sample size that detects it with power 0.8; unknown below 10 rows of a class",
     "before": "prediction of the reference",
     "after": "prediction of the model",
     "changes.id": f"id of the row ({OPTION}--id{END})",

@@ -270,7 +270,9 @@ def _families(one: _Setting, replicates: int) -> Iterator[Line]:
             for asked in every:
                 estimates = table.estimates(asked)
                 pairs, some = (_family(estimates, reference) for reference in (None, "m0"))
-                found = None if estimates is None else best_set(pairs, estimates, seed=0)
+                found = (
+                    None if estimates is None else best_set(pairs, estimates, level=0.95, seed=0)
+                )
                 for claim, said in _claims(one, asked.name, pairs, some, found).items():
                     many.setdefault((asked.name, claim), []).append(said)
                 if found is not None and one.equal:

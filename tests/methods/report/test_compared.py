@@ -305,6 +305,42 @@ def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
         assert (apart(row).value or 0) <= 0
 
 
+@pytest.mark.parametrize(
+    ("models", "reference", "opening"),
+    [
+        (["logreg", "svm"], "logreg", "svm is neither significantly different from logreg nor"),
+        (["logreg", "svm", "forest"], "logreg", "No other model differs significantly from"),
+        (["logreg", "svm", "knn", "tree"], "svm", "Compared with svm by ROC AUC, tree is"),
+        (["logreg", "svm", "knn", "tree"], "all-pairs", ""),
+    ],
+)
+def test_equivalence_that_is_undecided_is_said(
+    models: list[str], reference: str, opening: str
+) -> None:
+    """Undecided: the adjusted interval includes 0, and ends outside the margin on both sides."""
+    margin = 0.004
+    options: dict[str, Any] = {"model": models, "reference": reference}
+    found = clfeval.report(
+        CANCER, positive="malignant", **options, margin={"roc_auc": margin}, ignore="id"
+    )
+    intervals = [row["difference_adjusted"] for row in rows(found, "roc_auc").values()]
+    if reference == "all-pairs":
+        compared = [row for row in found.tables["comparisons"] if row["measure"] == "roc_auc"]
+        intervals = [row["difference_adjusted"] for row in compared]
+        equivalent = sum(-margin < one.low and one.high < margin for one in intervals)
+        different = sum(one.low > 0 or one.high < 0 for one in intervals)
+        opening = f"{different} of {len(intervals)} pairs of models differ"
+        others = len(intervals) - equivalent - different
+        counts = f"; {equivalent} are equivalent within 0.004, {others} are neither."
+        assert found.answer[0].text.endswith(counts)
+    assert any(one.low < -margin < 0 < margin < one.high for one in intervals)
+    assert found.answer[0].text.startswith(opening)
+    assert "equivalent within 0.004" in found.answer[0].text
+    check_text(found.answer[0].text)
+    without = clfeval.report(CANCER, positive="malignant", **options, ignore="id")
+    assert "equivalent" not in without.answer[0].text
+
+
 def test_models_that_say_the_same_never_differ() -> None:
     """No row of 60 differs: fewer than 1 - .025^(1/60) of them may, 6 %."""
     data = table(60, 1).with_columns(twin=pl.col("m0"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
 from clfeval.methods.curves import roc_points
+from clfeval.methods.report import answer as report_sentences
 from clfeval.methods.report.answer import helpful_ranges
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rules_at_prevalence import rules_in_force
@@ -262,6 +264,34 @@ def test_gaps_of_fewer_than_five_rows_are_no_gaps() -> None:
     # 5 rows do
     assert helpful_ranges(curve("yynyy", [50, 40, 37, 35, 30]), 100) == [(0.01, 0.02), (0.04, 0.05)]
     assert helpful_ranges(curve("nnn", [3, 2, 1]), 100) == []
+
+
+def gap_table() -> pl.DataFrame:
+    """Scores 0.2 of 40 negatives, 0.45 of 3 rows, 0.8 of 37 positives."""
+    truth = [0] * 40 + [1, 0, 0] + [1] * 37
+    return pl.DataFrame({"truth": truth, "m": [0.2] * 40 + [0.45] * 3 + [0.8] * 37})
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "rows_at_gap"),
+    [
+        ({}, {}, 3),
+        ({"w": [1.5] * 80}, {"weight": "w"}, 3),
+        # a share of 45 / 160.5 = 0.28 of (160.5)² / (77 · 2.25 + 3 · 225) = 30.4 effective rows
+        ({"w": [1.5] * 40 + [15.0] * 3 + [1.5] * 37}, {"weight": "w"}, 45 * 160.5 / 848.25),
+        ({"w": [2] * 80}, {"weight": "w"}, 6),
+        ({"g": [*range(80)]}, {"cluster": "g"}, 3),
+    ],
+)
+def test_gaps_between_thresholds_are_measured_in_rows(
+    columns: dict[str, list[float]], options: dict[str, Any], rows_at_gap: float
+) -> None:
+    table = gap_table().with_columns(**{k: pl.Series(v) for k, v in columns.items()})
+    with patch.object(report_sentences, "helpful_ranges", return_value=[]) as ranges:
+        clfeval.report(table, **options)
+    (rows, sample_size), _ = ranges.call_args
+    flagged = {row["threshold"]: float(str(row["flagged"])) for row in rows}
+    assert sample_size * (flagged[0.4] - flagged[0.5]) == pytest.approx(rows_at_gap)
 
 
 def binormal_table(rng: np.random.Generator, positives: int, negatives: int, d: float) -> Any:

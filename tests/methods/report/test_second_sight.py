@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -43,6 +44,31 @@ def test_models_of_the_same_labels_are_named() -> None:
     apart = {"a": list("abb") * 8, "b": list("abc") * 8}
     assert text("same-predictions", **classes, **apart, c=apart["a"]) == twins
     assert not text("same-predictions", **classes, **apart)
+
+
+def test_many_classes_with_a_significantly_lower_log_loss_say_so() -> None:
+    """a ranks all 90 rows right at probability 0.4; b gives 81 of them 0.9, and 9 of them 0.05."""
+    truth = ["x"] * 30 + ["y"] * 30 + ["z"] * 30
+    of_truth = {"a": [0.4] * 90, "b": ([0.9] * 27 + [0.05] * 3) * 3}
+
+    def table(models: dict[str, list[float]]) -> dict[str, object]:
+        columns: dict[str, object] = {"truth": truth}
+        for model, shares in models.items():
+            for label in "xyz":
+                columns[f"{model}_{label}"] = [
+                    share if actual == label else (1 - share) / 2
+                    for actual, share in zip(truth, shares, strict=True)
+                ]
+        return columns
+
+    found = said("lower-log-loss", **table(of_truth))
+    assert found is not None
+    assert (found.models, found.measure) == (("b",), "log_loss")
+    assert found.value == pytest.approx(-(81 * np.log(0.9) + 9 * np.log(0.05)) / 90)
+    check_text(found.text)
+    same_order = {"a": [0.95] * 90, "b": of_truth["b"]}
+    assert not text("lower-log-loss", **table(same_order))
+    assert not text("lower-log-loss", **table(of_truth), given={"interval": "none"})
 
 
 def test_a_significantly_higher_net_benefit_at_the_threshold_is_said() -> None:

@@ -37,7 +37,8 @@ def found(result: Result, metric: str) -> dict[tuple[str, str], Row]:
 
 
 def said(result: Result) -> list[str]:
-    return [one.text for one in result.answer if one.code == "within"]
+    answers = [one for shown in result.answer for one in (shown, *shown.left_out)]
+    return [one.text for one in answers if one.code == "within"]
 
 
 @pytest.mark.parametrize("extra", thinned([{}, {"weight": "w"}, {"cluster": "who"}], [{}]))
@@ -81,6 +82,40 @@ def test_the_sentence_names_slices_in_which_one_model_differs(
     assert [row["verdict"] for row in found(result, "roc_auc").values()] == verdicts
     (text,) = said(result)
     assert ["site=s0" in text, "site=s1" in text] == [bool(gain), False]
+    check_text(text)
+
+
+WORSE_IN = {0: [], 1: ["s0"], 2: ["s0", "s2"]}  # slices in which the scores of `new` are turned
+
+
+@pytest.mark.parametrize("slices", WORSE_IN)
+@pytest.mark.parametrize(
+    ("reference", "names"),
+    [
+        ("old", {"old": "old", "new": "new", "other": "other"}),
+        # `old:m` is the reference of `new:m`, and `old:k` of `new:k`
+        ("old:*", {"old": "old:m", "new": "new:m", "other": "old:k"}),
+    ],
+)
+def test_the_sentence_names_slice_model_value_and_q_of_several_models(
+    slices: int, reference: str, names: dict[str, str]
+) -> None:
+    turned = pl.when(pl.col("site").is_in(WORSE_IN[slices])).then(1 - pl.col("new"))
+    table = frame(gain=0.8 if slices else 2.5).with_columns(turned.otherwise("new").alias("new"))
+    table = table.rename(names)
+    if reference != "old":
+        table = table.with_columns(pl.col("old:k").alias("new:k"))
+    result = clfeval.report(table, by=["site"], reference=reference)
+    rows = found(result, "roc_auc")
+    (text,) = said(result)
+    verdict = "worse" if slices else "better"
+    assert f"significantly {verdict} than" in text
+    for (label, model), row in rows.items():
+        difference = row["difference"]
+        assert isinstance(difference, Estimate)
+        q = float(str(row["p_adjusted"]))
+        size = f"({difference.value:+.3f}, q {'<0.001' if q < 0.0005 else f'{q:.3f}'})"
+        assert (f"{model} in {label} {size}" in text) == (row["verdict"] == verdict)
     check_text(text)
 
 
