@@ -406,8 +406,6 @@ GLOSSARY: Mapping[str, str] = {
     "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
     "variance of clusters or weights",
     "contradicted": "rows whose observed outcome was given probability 0",
-    "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
-    "largest_gap": "largest difference of mean score and share of positives in a group",
     "mean_score": "mean score of the bin",
     "observed": "share of positives in the bin; equals the mean score if well calibrated",
     **SAME_SPECIFICITY_MEANINGS,

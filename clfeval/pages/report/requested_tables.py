@@ -429,6 +429,8 @@ MEANINGS: Mapping[str, str] = {
     "CITL lie inside 0.8 to 1.25 and ±0.25",
     "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
     "else 0; a gate may require it",
+    "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
+    "largest_gap": "largest difference of mean score and share of positives in a group",
     "heterogeneity.by": "the columns whose values are the slices",
     "heterogeneity.slices": "number of slices with a value and a standard error",
     "heterogeneity.mean": "mean of the slices: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
