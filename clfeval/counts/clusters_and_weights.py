@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
-from clfeval.inference.influence_and_clusters import power_sums
+from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS, power_sums
 from clfeval.inference.resampling import (
     CELLS,
     resampled_clusters,
@@ -95,6 +95,11 @@ class ClusterCounts:
     def size(self) -> float:
         """The number of clusters."""
         return float(len(self))
+
+    @property
+    def too_few(self) -> bool:
+        """True for fewer clusters than a variance between them needs."""
+        return len(self) < FEWEST_CLUSTERS
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over clusters of products of two totals, for weights (w, m): (w, w)."""
@@ -217,6 +222,11 @@ class RowWeights:
         return float(self.n.sum()) ** 2 / squares if squares else 0.0
 
     @property
+    def too_few(self) -> bool:
+        """False: few weights have limits of their own."""
+        return False
+
+    @property
     def weight(self) -> float:
         """The effective weight of a row: sum w² / sum w."""
         return float(divide(self.squares.sum(), self.n.sum()))
@@ -277,6 +287,12 @@ class RowWeights:
 
 
 Owned = ClusterCounts | RowWeights  # sampling units other than equal rows
+
+
+def table_products(owned: Owned, kinds: Floats) -> Floats:
+    """Return the products over sampling units for limits of tables; NaN of too few clusters."""
+    products = owned.products(kinds)
+    return np.full_like(products, np.nan) if owned.too_few else products
 
 
 def clusters_or_weights(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:

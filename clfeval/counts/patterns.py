@@ -212,7 +212,7 @@ class PatternCounts(WeightedCounts):
             return None
         truth = self.truth[:, None]
         which = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
-        return self.clusters.products(which.T.astype(np.float64))
+        return clusters_and_weights.table_products(self.clusters, which.T.astype(np.float64))
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
         """Replace each group by one model that detects what any member does."""
@@ -290,7 +290,8 @@ class ConfusionCounts(WeightedCounts):
     """The 2 x 2 tables of k models; arrays (k,) hold rows or weights.
 
     Weights are in units of 1 / `unit`. sums (k, 4, 4): over clusters, or weights, of the
-    products of any two of TP, FP, positives and negatives; None where rows are equal.
+    products of any two of TP, FP, positives and negatives; None where rows are equal, NaN where
+    clusters are too few.
     """
 
     models: tuple[str, ...]

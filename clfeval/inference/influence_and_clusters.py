@@ -18,6 +18,8 @@ from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.records import dataclass
 
 _BLOCK = 2**16  # kinds of rows per block, few enough to stay in the cache
+FEWEST_CLUSTERS = 5  # with fewer, the variance between clusters is unknown: nothing has limits
+FEW_CLUSTERS = "few_clusters"  # the reason
 
 
 class SamplingUnits(Protocol):
@@ -26,6 +28,10 @@ class SamplingUnits(Protocol):
     @property
     def size(self) -> float:
         """The number of units; for unequal ones the effective number."""
+
+    @property
+    def too_few(self) -> bool:
+        """True for fewer than FEWEST_CLUSTERS clusters: their variance is unknown."""
 
     def products(self, weights: Floats) -> Floats:
         """Return the sums over units of products of two totals, (w, w); weights (w, m) by kind."""
@@ -78,7 +84,8 @@ _DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 class CovarianceEstimate:
     """Covariance (k, k) and degrees of freedom (k,) of k measures of one sample.
 
-    covariance: NaN with a single row or cluster. df: of Student's t, NaN where nothing varies.
+    covariance: NaN with a single row, or fewer than FEWEST_CLUSTERS clusters. df: of Student's t,
+    NaN where nothing varies.
     effect (k,): design effect, 1 without clusters. size: rows, clusters, or Kish's effective number
     of rows.
     """
@@ -128,7 +135,8 @@ def influence_covariance(
         df = degrees_of_freedom(total, divide(total * fourth, second**2), fewest)
         return CovarianceEstimate(covariance, df, np.ones(len(second)), total)
     products, kurtosis = clusters.moments(values)
-    together, size = mean_covariance(products, total, clusters.size), clusters.size
+    size = clusters.size
+    together = mean_covariance(products, total, 0.0 if clusters.too_few else size)
     rows = np.diag(covariance)
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
     df = degrees_of_freedom(size, kurtosis, min(fewest, size))

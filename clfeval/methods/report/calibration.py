@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints, divide
 from clfeval.compare.change import number_or_none
 from clfeval.compare.families import BestSet
-from clfeval.counts.clusters_and_weights import RowWeights
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value
@@ -26,6 +26,7 @@ from clfeval.formatting import (
 )
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.hypothesis_tests import (
+    BY_CLUSTERS,
     CalibrationTests,
     calibration_tests,
     clustered_score_tests,
@@ -39,7 +40,7 @@ from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
@@ -138,7 +139,8 @@ def _run_score_tests(
         heavy = np.nan_to_num(divide(*halves), nan=owned.weight)
     assert owned is not None
     x, inner = log_odds(few.scores), log_odds_slice(few.scores)
-    return clustered_score_tests(few.scores, x, both, inner, owned, heavy)
+    tests = clustered_score_tests(few.scores, x, both, inner, owned, heavy)
+    return replace(tests, method=BY_CLUSTERS) if isinstance(owned, ClusterCounts) else tests
 
 
 SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
@@ -206,19 +208,24 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
     test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
     p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
+    few_clusters = p is None and test.get("method") == BY_CLUSTERS
+    model = quote_if_ambiguous(str(row["model"]))
     if contradicted or (p is not None and level is not None and p < 1 - level):
         verdict = MISCALIBRATED
         if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
             verdict = "{} is miscalibrated, but only slightly: {}"
         fault = _name_fault(fault, test, facts.measure)
-    elif p is not None and level is not None and facts.known:
-        verdict = "There are too few rows to assess the calibration of {}"
+    elif facts.known and (few_clusters or (p is not None and level is not None)):
+        units = "clusters" if test.get("method") == BY_CLUSTERS else "rows"
+        verdict = f"There are too few {units} to assess the calibration of {{}}"
+        if few_clusters:
+            return verdict, f"{verdict.format(model)} ({facts.text})", facts.measure
         if facts.faults or facts.narrow:
             verdict = UNSURE if facts.faults else WELL
     text = verdict
     if slope.high is not None and slope.high < 0:
         text = "{} ranks in reverse: rows with higher scores are less often positive"
-    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({facts.text})"
+    sentence = f"{text.format(model, fault)} ({facts.text})"
     if text == UNSURE:
         sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
     return verdict, sentence, facts.measure

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.clusters_and_weights import Owned
+from clfeval.counts.clusters_and_weights import Owned, table_products
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Row
 from clfeval.inference.influence_and_clusters import confidence_limits, influence_covariance
@@ -240,7 +240,7 @@ def _default_limits(
     level, rows = wanted.level, kinds.clusters is None
     total = float(kinds.n.sum())
     size = total if kinds.clusters is None else kinds.clusters.size
-    if level is None:
+    if level is None or (kinds.clusters is not None and kinds.clusters.too_few):
         return (nan, nan), NONE
     if rows and part.share is not None:
         return _share_limits(part.share, level, wanted)
@@ -326,7 +326,7 @@ def _each_class(
         many, again = owned.size, [*known]
         sums = np.array(
             [
-                owned.products(np.array([tp, fp, tp + fn, fp + tn]))
+                table_products(owned, np.array([tp, fp, tp + fn, fp + tn]))
                 for tp, fp, fn, tn in (one.cells for one in known)
             ]
         )

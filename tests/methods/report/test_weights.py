@@ -270,22 +270,22 @@ def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_weights_in_clusters_say_as_how_many_clusters_they_count(classes: int) -> None:
-    """(sum W)² / sum W², W the weight of a cluster: 1.5, 2.5 and 6 are (10)² / 44.5."""
+    """(sum W)² / sum W² of W 1.25, 1.25, 3, 3 and 1.5, the weights of clusters: 100 / 23.375."""
     truth = list("ab") * 6 if classes == 2 else list("abc") * 4
     frame = pl.DataFrame(
         {
             "y": truth,
             "m": list("abcb" if classes == 3 else "abbb") * 3,
             "w": [0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.5, 1.5, 1.5, 1.5],
-            "site": list("ppppqqqqrrrr"),
+            "site": list("pppqqqrrrsst"),
         }
     )
     more = {"positive": "a"} if classes == 2 else {}
     result = clfeval.report(frame, truth="y", weight="w", cluster="site", **more)
-    assert result.summary["effective_clusters"] == pytest.approx(100 / 44.5)
+    assert result.summary["effective_clusters"] == pytest.approx(100 / 23.375)
     assert result.summary["design_effect"] is None
     (line,) = [line for line in str(result).splitlines() if "'site'" in line]
-    assert {3, 2} <= {*numbers_in(line)}  # clusters, and as many as equal ones
+    assert {5, 4} <= {*numbers_in(line)}  # clusters, and as many as equal ones
     check_text(line)
     plain = clfeval.report(frame, truth="y", ignore="w", cluster="site", **more)
     assert "effective_clusters" not in plain.summary
