@@ -20,7 +20,11 @@ from clfeval.compare.paired_estimates import (
     BootstrapLimits,
     PairedEstimates,
 )
-from clfeval.counts.clusters_and_weights import ClusterCounts, clusters_or_weights
+from clfeval.counts.clusters_and_weights import (
+    ClusterCounts,
+    clusters_or_weights,
+    squares_and_weights,
+)
 from clfeval.counts.rows import ScoredRows
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import effective_class_sizes, label_estimates
@@ -76,7 +80,9 @@ def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> Non
     expected = written_out(f, n.astype(float), mine, sampling)
     if kinds:
         names = None if mine is None else [*map(str, mine)]
-        owned = clusters_or_weights(n * 1.0 * n if sampling else names, np.arange(60), n, 60)
+        owned = clusters_or_weights(
+            squares_and_weights(n) if sampling else names, np.arange(60), n, 60
+        )
         found = errors_of_kinds(f, n, owned)
     else:
         found = errors_of_rows([*f], weights, mine, sampling=sampling)

@@ -32,7 +32,7 @@ def clustered(codes: Any) -> ClusterCounts:
 
 def weighed(weights: Any) -> RowWeights:
     """Return rows of these weights, each of which is a kind of its own."""
-    return RowWeights(np.asarray(weights, float), np.square(weights))
+    return RowWeights(np.asarray(weights, float), np.square(weights), np.asarray(weights, float))
 
 
 def test_a_mean_by_hand() -> None:
@@ -132,7 +132,9 @@ def test_statsmodels(seed: int, ends: int) -> None:
     w = rng.random(120) + 0.1
     line = sm.WLS(loss, np.ones(120), weights=w).fit(cov_type="HC0")
     g = w.sum() ** 2 / (w**2).sum()
-    found = influence_covariance(loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2))
+    found = influence_covariance(
+        loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2, w)
+    )
     assert found.errors[0] == pytest.approx(line.bse[0] * math.sqrt(g / (g - 1)), rel=1e-8)
 
 

@@ -17,7 +17,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.influence_and_clusters import design_effect
+from clfeval.inference.influence_and_clusters import design_effect, least_effect
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.measures.confusion import Confusion
@@ -51,6 +51,8 @@ def share_design(
         sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
     k, n, kk, kn, nn = sums
     effects, sizes = design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
+    if cautious and isinstance(clusters, RowWeights):
+        effects = np.maximum(effects, least_effect(k, n, kk, kn, nn, clusters.heaviest))
     if cautious and clusters.too_few:  # for limits, of which there are none
         effects = np.full_like(effects, np.inf)
     return effects, sizes

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.buckets import Buckets
-from clfeval.counts.clusters_and_weights import Owned, RowWeights
+from clfeval.counts.clusters_and_weights import Owned, RowWeights, largest_weights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
@@ -401,7 +401,8 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
         sums = counts.clusters.ranges(m, first, last)
         sums = np.full_like(sums, nan) if counts.clusters.too_few else sums
     names = tuple(map(str, range(len(first))))
-    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
+    largest = largest_weights(counts.clusters, len(first))
+    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums, largest)
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:

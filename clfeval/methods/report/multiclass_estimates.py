@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.clusters_and_weights import Owned, table_products
+from clfeval.counts.clusters_and_weights import Owned, largest_weights, table_products
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Row
 from clfeval.inference.influence_and_clusters import confidence_limits, influence_covariance
@@ -340,6 +340,7 @@ def _each_class(
         each.fp + each.tn,
         patterns.unit,
         sums,
+        largest_weights(owned, size),
     )
     sure = label_measures.LabelLimitSettings(
         wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size
