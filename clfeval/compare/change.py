@@ -13,6 +13,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.document import Cell, Estimate, Row
 from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
 from clfeval.inference.influence_and_clusters import (
+    FEWEST_CLUSTERS,
     drop_small_df,
     mean_covariance,
     measure_difference,
@@ -334,6 +335,7 @@ def errors_of_kinds(
     parts, weights = (total, n.astype(np.float64)) if clusters is None else (clusters.size, None)
     if isinstance(clusters, ClusterCounts):
         f = clusters.totals(f)
+        parts = 0.0 if clusters.too_few else parts
     elif clusters is not None:
         weights = clusters.squares
     return _difference_errors(list(f), weights, total, parts, fewest, flips)
@@ -365,7 +367,8 @@ def errors_of_rows(
     if owners is not None:
         c = int(owners.max(initial=-1)) + 1
         each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
-        return _difference_errors(each, None, total, float(c), fewest, flips)
+        parts = float(c) if c >= FEWEST_CLUSTERS else 0.0
+        return _difference_errors(each, None, total, parts, fewest, flips)
     q = n**2 if sampling else None if weights is None else n
     parts = total**2 / float((n**2).sum()) if sampling else total
     return _difference_errors(f, q, total, parts, fewest, flips)

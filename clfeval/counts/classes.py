@@ -25,7 +25,7 @@ from clfeval.counts.patterns import (
     add_statistics,
     from_units,
     order_by_name,
-    squares_of,
+    sums_of_weights,
 )
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
@@ -277,11 +277,11 @@ def _count_equal_rows(
     keys += ["c"] if columns.cluster is not None else []
     sums = [nw.col("w").sum()]
     if kept.settled.weighed:
-        sums.append(squares_of("w").sum().alias("q"))
+        sums += sums_of_weights()
     table = collect(concatenate_frames(frames).group_by(*keys).agg(*sums))
     owners: Owners | None = None
     if kept.settled.weighed:
-        owners = np.asarray(table["q"].to_numpy(), np.float64)
+        owners = np.column_stack([table["q"].to_numpy(), table["h"].to_numpy()])
     elif columns.cluster is not None:
         owners = [str(as_text(value)) for value in table["c"].to_list()]
     slices = slice_rows_of_tables([table], columns.facets, columns.by)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
-from clfeval.inference.influence_and_clusters import power_sums
+from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS, power_sums
 from clfeval.inference.resampling import (
     CELLS,
     resampled_clusters,
@@ -95,6 +95,11 @@ class ClusterCounts:
     def size(self) -> float:
         """The number of clusters."""
         return float(len(self))
+
+    @property
+    def too_few(self) -> bool:
+        """True for fewer clusters than a variance between them needs."""
+        return len(self) < FEWEST_CLUSTERS
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over clusters of products of two totals, for weights (w, m): (w, w)."""
@@ -184,20 +189,39 @@ def _totals_in_ranges(rows: Counts, low: Ints, high: Ints) -> Counts:
 
 T = TypeVar("T")
 _DIGITS = 9  # of a sum of squares: further digits depend on the order of summation
-Owners = Sequence[str] | Counts  # the cluster of each entry, or the sum of its squared weights
+# the cluster of each entry; or of its weights the sum of squares and the largest, (r, 2)
+Owners = Sequence[str] | Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowWeights:
-    """Sums n (m,) of weights and raw (m,) of squared weights of the rows of each of m patterns."""
+    """Sums n (m,) of weights, raw (m,) of squared weights and the largest weight of m patterns."""
 
     n: Floats
     raw: Floats
+    largest: Floats
 
     @classmethod
-    def from_entries(cls, squares: Floats, place: Ints, n: Counts, m: int) -> RowWeights:
-        """Build from entries (r,) of rows with the pattern at index `place`, of m patterns."""
-        return cls(*(np.bincount(place, one, m).astype(np.float64) for one in (n, squares)))
+    def from_entries(cls, owners: Floats, place: Ints, n: Counts, m: int) -> RowWeights:
+        """Build from entries (r,) of rows with the pattern at index `place`, of m patterns.
+
+        owners (r, 2): the sum of squared weights of each entry, and the largest weight.
+        """
+        squares, heaviest = owners.T
+        largest = np.zeros(m)
+        np.maximum.at(largest, place, heaviest)
+        total, raw = (np.bincount(place, one, m).astype(np.float64) for one in (n, squares))
+        return cls(total, raw, largest)
+
+    @property
+    def owners(self) -> Floats:
+        """The sum of squared weights and the largest weight of each pattern, (m, 2)."""
+        return np.column_stack([self.raw, self.largest])
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight of a row."""
+        return float(self.largest[self.n > 0].max(initial=0.0))
 
     @property
     def squares(self) -> Floats:
@@ -217,25 +241,33 @@ class RowWeights:
         return float(self.n.sum()) ** 2 / squares if squares else 0.0
 
     @property
+    def too_few(self) -> bool:
+        """False: few weights have limits of their own."""
+        return False
+
+    @property
     def weight(self) -> float:
         """The effective weight of a row: sum w² / sum w."""
         return float(divide(self.squares.sum(), self.n.sum()))
 
     def among(self, which: Bools) -> RowWeights:
         """Return the weights of some patterns only."""
-        return RowWeights(self.n[which], self.raw[which])
+        return RowWeights(self.n[which], self.raw[which], self.largest[which])
 
     def subtract(self, other: RowWeights, place: Ints) -> RowWeights:
-        """Return the weights without those of a part, whose pattern i is place[i] here."""
+        """Return the weights without those of a part, whose pattern i is place[i] here.
+
+        The largest weight of a pattern that is left may be that of a row of the part.
+        """
         n, raw = self.n.copy(), self.raw.copy()
         n[place] -= other.n
         raw[place] -= other.raw
-        return RowWeights(n, np.where(n > 0, raw, 0.0))
+        return RowWeights(n, np.where(n > 0, raw, 0.0), self.largest)
 
     def renumber(self, place: Ints, m: int = 0) -> RowWeights:
         """Return the weights with pattern i renumbered as place[i], of m; some may share one."""
         m = max(m, int(place.max(initial=-1)) + 1)
-        return RowWeights.from_entries(self.raw, place, self.n, m)
+        return RowWeights.from_entries(self.owners, place, self.n, m)
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over rows of products of two weighted influence values: (w, m): (w, w)."""
@@ -272,11 +304,29 @@ class RowWeights:
         return resampled_weights(self.n, self.squares, resamples=resamples, rng=rng)
 
     def digest(self) -> str:
-        """Return the sha256 of the sums of squared weights."""
-        return sha256(self.squares.astype("<f8").tobytes()).hexdigest()
+        """Return the sha256 of the sums of squared weights, and of the largest weight."""
+        numbers = np.append(self.squares, self.heaviest)
+        return sha256(numbers.astype("<f8").tobytes()).hexdigest()
 
 
 Owned = ClusterCounts | RowWeights  # sampling units other than equal rows
+
+
+def table_products(owned: Owned, kinds: Floats) -> Floats:
+    """Return the products over sampling units for limits of tables; NaN of too few clusters."""
+    products = owned.products(kinds)
+    return np.full_like(products, np.nan) if owned.too_few else products
+
+
+def squares_and_weights(n: Counts) -> Floats:
+    """Return the owners of rows of weights n (r,): squared weights and weights, (r, 2)."""
+    weights = np.asarray(n, np.float64)
+    return np.column_stack([weights**2, weights])
+
+
+def largest_weights(owned: Owned | None, k: int) -> Floats | None:
+    """Return the largest weight of a row for each of k tables, (k,); None without weights."""
+    return np.full(k, owned.heaviest) if isinstance(owned, RowWeights) else None
 
 
 def clusters_or_weights(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
@@ -334,7 +384,7 @@ def pattern_entries(one: Statistic, *names: str) -> tuple[list[Any], Counts, Own
     columns, clusters = [getattr(one, name) for name in names], one.clusters
     if isinstance(clusters, ClusterCounts):
         return [column[clusters.place] for column in columns], clusters.n, clusters.owners
-    return columns, one.n, None if clusters is None else clusters.raw
+    return columns, one.n, None if clusters is None else clusters.owners
 
 
 def concatenate_statistics(

@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
-from clfeval.counts.patterns import in_units, squares_of
+from clfeval.counts.patterns import in_units, sums_of_weights
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote_name
 from clfeval.records import dataclass
@@ -44,7 +44,8 @@ class RawPatterns:
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
     off: per model of these, largest distance of their sum from 1. origin: the number of the file of
     each combination. clusters: the cluster of each combination, which is then counted by cluster;
-    else None. squares: sums of squared sampling weights; None for rows and for clusters.
+    else None. squares (r, 2): sums of squared sampling weights, and the largest weight; None for
+    rows and for clusters.
     bad_weights: rows of invalid weight; wrong: observations with contradicting rows. text_bytes,
     no_tail: bytes in fields read as text, rows without their last field.
     """
@@ -114,7 +115,7 @@ class RawPatterns:
             no_tail=total(NO_TAIL),
             origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
             clusters=None if what.cluster is None else column("c"),
-            squares=np.array(column("q"), np.float64) if settled.weighed else None,
+            squares=np.array([column("q"), column("h")], np.float64).T if settled.weighed else None,
             mode=mode,
         )
 
@@ -170,7 +171,7 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
     if columns.weight is not None:
         values |= weight_sums(columns.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
-        sums += [squares_of("w").sum().alias("q")] if settled.weighed else []
+        sums += sums_of_weights() if settled.weighed else []
         # rows of weight 0 are dropped; invalid weights are kept, to be named
         weight = nw.col(columns.weight)
         frame = frame.filter((weight != 0) | weight.is_null())

@@ -99,6 +99,11 @@ def squares_of(column: str) -> nw.Expr:
     return number * number
 
 
+def sums_of_weights() -> list[nw.Expr]:
+    """Return the sum q of squared weights w of a group of rows, and the largest one h."""
+    return [squares_of("w").sum().alias("q"), nw.col("w").max().cast(nw.Float64).alias("h")]
+
+
 def limit_in_units(limit: float, unit: float) -> int | float:
     """Return the largest number of units within a limit, which is read as a decimal number."""
     if unit == 1 or limit == inf:
@@ -212,7 +217,7 @@ class PatternCounts(WeightedCounts):
             return None
         truth = self.truth[:, None]
         which = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
-        return self.clusters.products(which.T.astype(np.float64))
+        return clusters_and_weights.table_products(self.clusters, which.T.astype(np.float64))
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
         """Replace each group by one model that detects what any member does."""
@@ -290,7 +295,8 @@ class ConfusionCounts(WeightedCounts):
     """The 2 x 2 tables of k models; arrays (k,) hold rows or weights.
 
     Weights are in units of 1 / `unit`. sums (k, 4, 4): over clusters, or weights, of the
-    products of any two of TP, FP, positives and negatives; None where rows are equal.
+    products of any two of TP, FP, positives and negatives; None where rows are equal, NaN where
+    clusters are too few. largest (k,): the largest sampling weight, in units; else None.
     """
 
     models: tuple[str, ...]
@@ -302,6 +308,7 @@ class ConfusionCounts(WeightedCounts):
     negatives: Counts  # FP + TN
     unit: float = 1
     sums: Floats | None = None
+    largest: Floats | None = None
 
     def display_units(self, name: str) -> Counts:
         """Return cells or totals, (k,), as rows or weights."""
@@ -328,7 +335,9 @@ class ConfusionCounts(WeightedCounts):
         if sums is not None:
             mine = np.array([(i, k + i, 2 * k, 2 * k + 1) for i in range(k)])
             sums = sums[mine[:, :, None], mine[:, None, :]]
-        return cls(patterns.models, tp, fp, fn, tn, positives, negatives, unit, sums)
+        largest = clusters_and_weights.largest_weights(patterns.clusters, k)
+        cells = (tp, fp, fn, tn, positives, negatives)
+        return cls(patterns.models, *cells, unit, sums, largest)
 
     @classmethod
     def from_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
@@ -353,7 +362,8 @@ class ConfusionCounts(WeightedCounts):
         tp, fp, fn, tn, p, n = (one[every] for one in cells)
         names = tuple(self.models[i] for i in every.tolist())
         sums = None if self.sums is None else self.sums[every]
-        return ConfusionCounts(names, tp, fp, fn, tn, p, n, self.unit, sums)
+        largest = None if self.largest is None else self.largest[every]
+        return ConfusionCounts(names, tp, fp, fn, tn, p, n, self.unit, sums, largest)
 
     def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
         """Add the counts of other rows, model by model; ValueError for counts by cluster."""

@@ -13,7 +13,13 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, sort_rows
 from clfeval.counts.classes import encode_classes, predicted_labels
-from clfeval.counts.clusters_and_weights import Owned, Owners, clusters_or_weights, merge_equal_rows
+from clfeval.counts.clusters_and_weights import (
+    Owned,
+    Owners,
+    clusters_or_weights,
+    merge_equal_rows,
+    squares_and_weights,
+)
 from clfeval.counts.evaluated_rows import cluster_numbers, slice_rows_of_tables
 from clfeval.counts.patterns import order_by_name
 from clfeval.counts.prediction_counts import PredictionCounts
@@ -155,8 +161,8 @@ class ScoredRows:
 
 
 def _row_owners(n: Counts, owners: Ints | None) -> Owners:
-    """Return the cluster of each row; without clusters its squared weight."""
-    return n.astype(np.float64) ** 2 if owners is None else owners
+    """Return the cluster of each row; without clusters its squared weight, and its weight."""
+    return squares_and_weights(n) if owners is None else owners
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -322,7 +322,8 @@ def count_model_scores(evaluated: EvaluatedRows, i: int) -> Mapping[str | None, 
     misses = table["n"].to_numpy().astype(np.int64) - hits
     owners: Owners | None = None
     if evaluated.settled.weighed:
-        owners = np.concatenate([table["q"].to_numpy(), table["r"].to_numpy()])
+        q, r, g, h = (table[name].to_numpy() for name in "qrgh")
+        owners = np.column_stack([np.concatenate([q, r]), np.concatenate([g, h])])
     elif columns.cluster is not None:
         owners = list(map(str, map(as_text, table["c"].to_list()))) * 2
 
@@ -352,7 +353,8 @@ def count_model_scores(evaluated: EvaluatedRows, i: int) -> Mapping[str | None, 
 def _score_table_of_model(evaluated: EvaluatedRows, i: int) -> nw.DataFrame[Any]:
     """Return the rows n and positives of each score of model i, by slices and clusters.
 
-    With sampling weights also the sums of squares q and r, of positives and of negatives.
+    With sampling weights also the sums of squares q and r, of positives and of negatives, and the
+    largest weights g and h.
     """
     columns = evaluated.settled.columns
     score = f"s{i}"
@@ -361,10 +363,14 @@ def _score_table_of_model(evaluated: EvaluatedRows, i: int) -> nw.DataFrame[Any]
     keys += [] if columns.cluster is None else ["c"]
     hit = nw.col("t").cast(nw.Int8)
     sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
+    largest: dict[str, nw.Expr] = {}
     if evaluated.settled.weighed:
         square = squares_of("w")
+        weight = nw.col("w").cast(nw.Float64)
         sums |= {"q": square * hit, "r": square * (1 - hit)}
-    totals = rows.select(*keys, **sums).group_by(*keys).agg(nw.col(*sums).sum())
+        largest = {"g": weight * hit, "h": weight * (1 - hit)}
+    aggregated = [nw.col(*sums).sum(), *([nw.col(*largest).max()] if largest else [])]
+    totals = rows.select(*keys, **sums, **largest).group_by(*keys).agg(*aggregated)
     return collect(totals.sort(score))
 
 

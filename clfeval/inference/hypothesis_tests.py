@@ -214,6 +214,7 @@ def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]
 
 GROUPS, CALIBRATION_DRAWS = 10, 2000
 BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "simulation", "chi-square", "sandwich, Rao-Scott"
+BY_CLUSTERS = "sandwich by clusters, Rao-Scott"
 _FEW, _WIDTH = 64, 0.5  # scores up to which each is simulated singly; else in cells of log odds
 _TABLED = 200  # rows up to which outcomes are tabulated
 _PLENTY = 25.0  # variance from which on a number of positives is normal
@@ -320,7 +321,7 @@ def clustered_score_tests(
         influence[:, 1, inner] = -b * p
         score = (influence * counts).sum(axis=(1, 2))
         sandwich = clusters.products(influence.reshape(len(b), -1))
-        tests.append(_sandwich_test(score, sandwich, (b * weights) @ b.T, clusters.size))
+        tests.append(_sandwich_test(score, sandwich, (b * weights) @ b.T, clusters))
     n = groups @ rows
     statistic, df, tails = np.array(tests).T
     return CalibrationTests(
@@ -338,9 +339,9 @@ def _score_functions(x: Floats, v: Floats, rows: Counts) -> tuple[Floats, Floats
 
 
 def _sandwich_test(
-    score: Floats, sandwich: Floats, information: Floats, units: float
+    score: Floats, sandwich: Floats, information: Floats, clusters: SamplingUnits
 ) -> tuple[float, float, float]:
-    """Return statistic, df and p of a score test of q functions, of a number of sampling units.
+    """Return statistic, df and p of a score test of q functions, p NaN for too few clusters.
 
     Shapes: score sums U (q,), their products over units and the information A (q, q).
     """
@@ -349,7 +350,8 @@ def _sandwich_test(
     effect = np.trace(unlike) / q
     df = q / max(np.trace(unlike @ unlike) / (q * effect**2), 1.0)
     statistic = score @ np.linalg.solve(information, score) / max(effect, 1.0) * df / q
-    return statistic, df, special().fdtrc(df, units - 1, statistic / df)
+    p = math.nan if clusters.too_few else special().fdtrc(df, clusters.size - 1, statistic / df)
+    return statistic, df, p
 
 
 def _group_starts(rows: Counts) -> Ints:

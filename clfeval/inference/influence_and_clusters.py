@@ -18,6 +18,8 @@ from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.records import dataclass
 
 _BLOCK = 2**16  # kinds of rows per block, few enough to stay in the cache
+FEWEST_CLUSTERS = 5  # with fewer, the variance between clusters is unknown: nothing has limits
+FEW_CLUSTERS = "few_clusters"  # the reason
 
 
 class SamplingUnits(Protocol):
@@ -26,6 +28,10 @@ class SamplingUnits(Protocol):
     @property
     def size(self) -> float:
         """The number of units; for unequal ones the effective number."""
+
+    @property
+    def too_few(self) -> bool:
+        """True for fewer than FEWEST_CLUSTERS clusters: their variance is unknown."""
 
     def products(self, weights: Floats) -> Floats:
         """Return the sums over units of products of two totals, (w, w); weights (w, m) by kind."""
@@ -78,7 +84,8 @@ _DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 class CovarianceEstimate:
     """Covariance (k, k) and degrees of freedom (k,) of k measures of one sample.
 
-    covariance: NaN with a single row or cluster. df: of Student's t, NaN where nothing varies.
+    covariance: NaN with a single row, or fewer than FEWEST_CLUSTERS clusters. df: of Student's t,
+    NaN where nothing varies.
     effect (k,): design effect, 1 without clusters. size: rows, clusters, or Kish's effective number
     of rows.
     """
@@ -128,7 +135,8 @@ def influence_covariance(
         df = degrees_of_freedom(total, divide(total * fourth, second**2), fewest)
         return CovarianceEstimate(covariance, df, np.ones(len(second)), total)
     products, kurtosis = clusters.moments(values)
-    together, size = mean_covariance(products, total, clusters.size), clusters.size
+    size = clusters.size
+    together = mean_covariance(products, total, 0.0 if clusters.too_few else size)
     rows = np.diag(covariance)
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
     df = degrees_of_freedom(size, kurtosis, min(fewest, size))
@@ -292,6 +300,7 @@ def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
 
 _LEAST_FACTOR, _MOST_FACTOR = 0.05, 2.0  # of the variance of a sum: bounds of correlated shares
 _ROUNDING = 1e-9  # of numbers of clusters: what rounding leaves
+FEW_ERRORS = 3  # weighted rows of an outcome, below which their weights say nothing of others
 
 
 def design_effect(
@@ -328,6 +337,23 @@ def design_effect(
     return np.where(rows > 0, np.where(g > 1 + _ROUNDING, effect, np.inf), np.nan), g
 
 
+def least_effect(
+    k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike, largest: ArrayLike
+) -> Floats:
+    """Return the least design effect of a share k / n of weighted rows: the largest weight, or 0.
+
+    The largest weight where one of both outcomes has fewer than FEW_ERRORS effective rows k² / kk:
+    the heaviest rows of the outcome may be those that are not seen. At most n / largest rows count.
+    Shapes: as for `design_effect`; all broadcast.
+    """
+    hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        successes = hits**2 / square
+        failures = (rows - hits) ** 2 / (size - 2 * product + square)
+        rarer = np.minimum(np.nan_to_num(successes), np.nan_to_num(failures))
+    return np.where(rarer < FEW_ERRORS * (1 - _ROUNDING), largest, 0.0)
+
+
 def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
     """Return the divisor of counts effect (t / z)², with g - 1 degrees of freedom for t.
 
@@ -355,7 +381,12 @@ def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
 
 
 def joint_shares(
-    sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike, heavy: ArrayLike = 0.0
+    sums: ArrayLike,
+    totals: ArrayLike,
+    parts: ArrayLike,
+    wholes: ArrayLike,
+    heavy: ArrayLike = 0.0,
+    largest: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """Return design effects and g (j, m), covariances (j, j, m) of shares k / n of the same rows.
 
@@ -364,7 +395,8 @@ def joint_shares(
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
     of the products of any two; parts and wholes (j, m, d) or (j, 1, d) select the counts of each
-    share; heavy (j, m), as for `design_effect`. NaN where n = 0; cov is infinite in one cluster.
+    share; heavy (j, m) as for `design_effect`; largest (m,) as for `least_effect`. NaN where n = 0;
+    cov is infinite in one cluster.
     Source: as for `design_effect`; the residuals are the influence values of a ratio.
     """
     s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
@@ -375,13 +407,21 @@ def joint_shares(
         np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
     )
     effect, g = design_effect(k, n, kk, kn, nn, heavy=heavy)
+    if largest is not None:
+        effect = np.maximum(effect, least_effect(k, n, kk, kn, nn, largest))
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
         return effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual)
 
 
 def share_divisor(
-    sums: ArrayLike, totals: ArrayLike, part: ArrayLike, whole: ArrayLike, *, level: float
+    sums: ArrayLike,
+    totals: ArrayLike,
+    part: ArrayLike,
+    whole: ArrayLike,
+    *,
+    level: float,
+    largest: Floats | None = None,
 ) -> Floats:
     """Return the divisors of the counts of a share of m tables, (m,): see `joint_shares`.
 
@@ -395,11 +435,19 @@ def share_divisor(
         each = np.nan_to_num([s[:, every, every] / x[:, every] for every in (2, 3)])
     of = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
     heavy = np.where(lone, np.where(of, each, 0.0).max(axis=0), 0.0)
-    effect, g, _ = joint_shares(s, x, np.asarray(part)[None], w[None], heavy=heavy)
+    shares = (np.asarray(part)[None], w[None])
+    effect, g, _ = joint_shares(s, x, *shares, heavy=heavy, largest=largest)
     return np.asarray(count_divisor(effect, g, level=level)[0])
 
 
-def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, level: float) -> Floats:
+def rate_divisors(
+    sums: ArrayLike,
+    totals: ArrayLike,
+    slopes: ArrayLike,
+    *,
+    level: float,
+    largest: Floats | None = None,
+) -> Floats:
     """Return divisors of counts for a function of TP / P, FP / N and optionally P / (P + N).
 
     totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of the
@@ -407,7 +455,8 @@ def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, leve
     """
     a = np.nan_to_num(np.asarray(slopes, np.float64))
     wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a), None]
-    effect, g, cov = joint_shares(sums, totals, np.eye(4)[: len(a), None], wholes)
+    parts = np.eye(4)[: len(a), None]
+    effect, g, cov = joint_shares(sums, totals, parts, wholes, largest=largest)
     each = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(cov))
     own, pairs = np.arange(len(a)), np.triu_indices(len(a), 1)
     return count_divisor(effect, g, level=level) * sum_variance_factor(each[own, own], each[pairs])

@@ -22,7 +22,7 @@ LOGIT = "DeLong, logit"
 OUTER = "DeLong, logit, and Newcombe's score interval"
 BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
-TOO_FEW = "too few rows"
+TOO_FEW, FEW_CLUSTERS = "too few rows", "too few clusters"
 CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
 _BLOCK = 2**15  # scores per block, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
@@ -180,20 +180,23 @@ def clustered_auc(
     The share of negatives below a positive, less the area A, is summed over the positives of each
     cluster and divided by P: a_c, and b_c for its negatives. The variance is that of the sum, h_P
     sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1) of `clusters`; the
-    first two are at least DeLong's. The logit takes t with Welch's degrees of freedom, or those of
-    a + b by its kurtosis if fewer (`degrees_of_freedom`). At an area of 1 or 0, and with one score
-    for all, m counts pairs from different clusters.
+    first two are at least DeLong's. The logit takes t with the fewest of Welch's degrees of
+    freedom, those of a + b by its kurtosis (`degrees_of_freedom`), and clusters - 1. At an area of
+    1 or 0, and with one score for all, m counts pairs from different clusters.
 
     alone: the clusters are rows with different weights. Then P and N are their effective numbers g
     in `auc_score_limits`.
 
     Shapes: positives, negatives (s,) as for `delong_auc`; clusters: of rows at these 2 s places.
-    The ends are NaN with fewer than two clusters that have positives, or negatives, except at an
-    area of 1 or 0 or with one score. Errors: as for `delong_auc`.
+    The ends are NaN with fewer than FEWEST_CLUSTERS clusters; with fewer than two that have
+    positives, or negatives, except at an area of 1 or 0 or with one score. Errors: as for
+    `delong_auc`.
     Source: Obuchowski 1997, Biometrics 53:567; Welch 1947, Biometrika 34:28.
     """
     plain = delong_auc(positives, negatives, level=level)
     placements = Placements.from_weights(_check_weights(positives), _check_weights(negatives))
+    if clusters.too_few:
+        return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=FEW_CLUSTERS)
     if plain.method in (BORDER, TIED):
         s = len(placements.positives)
         return _bound_by_pairs(plain, clusters.pairs(np.arange(2 * s) < s), level)
@@ -202,7 +205,8 @@ def clustered_auc(
         return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
     variance, df = _clustered_variance(sums, placements.variances(plain.value))
     if not alone:
-        df = float(degrees_of_freedom(clusters.size, sums.kurtosis, df + 1)[0])
+        fewest = min(df + 1, clusters.size)
+        df = float(degrees_of_freedom(clusters.size, sums.kurtosis, fewest)[0])
     error = math.sqrt(variance)
     width = float(student_quantile(df, level=level)) * error
     complement = 1 - plain.value

@@ -31,6 +31,7 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import CATALOG
+from clfeval.methods.few_clusters import UNTESTED
 from clfeval.methods.measurement.label_measures import enough_rows, label_estimates
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
@@ -150,11 +151,15 @@ def comparison_answers(
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
-def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = False) -> str:
+def explain_untested(
+    options: ReportOptions, *, same_rows: bool, stored: bool = False, few_clusters: bool = False
+) -> str:
     """Return why models were not tested against the best; empty if tested, or with --reference.
 
-    stored: the scores are those of counts files.
+    stored: the scores are those of counts files. few_clusters: rows are of too few clusters.
     """
+    if few_clusters and options.confidence is not None:
+        return UNTESTED
     if stored and options.confidence is not None:
         return (
             "Scores cannot be compared from these files: they do not pair the rows of the models. "

@@ -139,7 +139,7 @@ def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tupl
         return part, whole
     # the share of unit counts shows which counts its two parts add up
     made = (one[None] for one in measure.share(_COUNTS))
-    by = share_divisor(cells.sums, cells.totals, *made, level=level)
+    by = share_divisor(cells.sums, cells.totals, *made, level=level, largest=cells.largest)
     return part / by, whole / by
 
 
@@ -191,7 +191,10 @@ def _effective_cells(measure: Measure, cells: Cells, level: float) -> Cells:
     slopes = partial_derivatives(
         lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
     )
-    return cells.divided(rate_divisors(cells.sums, cells.totals, np.stack(slopes), level=level))
+    divisors = rate_divisors(
+        cells.sums, cells.totals, np.stack(slopes), level=level, largest=cells.largest
+    )
+    return cells.divided(divisors)
 
 
 def _transformed_limits(measure: Measure, cells: Cells, method: str, level: float) -> Limits:
@@ -239,7 +242,10 @@ def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float)
         over_p, _ = partial_derivatives(lambda p, _: of(table(tp, fp, p)), ratio, 0.5)
         rates = partial_derivatives(lambda x, y: of(table(x, y, ratio)), tp, fp)
         along = np.stack([*rates, over_p])
-        cells = cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
+        divisors = rate_divisors(
+            cells.sums, cells.totals, along, level=level, largest=cells.largest
+        )
+        cells = cells.divided(divisors)
 
     def ends(some: Cells, *counts: Floats, **kinks: Any) -> Limits:
         each = concatenate_functions([partial(measured, one) for one in measures], len(some.tp))

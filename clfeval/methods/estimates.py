@@ -51,6 +51,7 @@ class Cells:
     sampled: Bools  # true where the population is the one sampled: p is estimated, elsewhere known
     sums: Floats | None = None  # (m, 4, 4), as in `ConfusionCounts`; None for independent rows
     drawn: Floats | None = None  # effective rows of the class ratio, if not those of both classes
+    largest: Floats | None = None  # (m,), as in `ConfusionCounts`
 
     @classmethod
     def picked(
@@ -68,8 +69,9 @@ class Cells:
             p, n = 1 / (1 + 1 / ratio), 1 / (1 + ratio)
         own = np.broadcast_to(sampled, tp.shape)
         sums = None if counts.sums is None else counts.sums[np.asarray(models)]
-        fn, tn = positives - tp, negatives - fp
-        return cls(tp, fp, fn, tn, positives, negatives, ratio, p, n, own, sums)
+        largest = None if counts.largest is None else counts.largest[np.asarray(models)]
+        cells = (tp, fp, positives - tp, negatives - fp, positives, negatives)
+        return cls(*cells, ratio, p, n, own, sums, largest=largest)
 
     @classmethod
     def at_odds(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
@@ -84,7 +86,8 @@ class Cells:
         p = divide(counts.positives, counts.positives + counts.negatives) if p is None else p
         p = np.broadcast_to(p, counts.tp.shape)
         cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
-        return cls(*cells, divide(p, 1 - p), p, 1 - p, own, counts.sums)
+        ratio = divide(p, 1 - p)
+        return cls(*cells, ratio, p, 1 - p, own, counts.sums, largest=counts.largest)
 
     @property
     def observed(self) -> Confusion:
@@ -127,6 +130,7 @@ class Cells:
             tn=self.tn / other,
             negatives=self.negatives / other,
             sums=None,
+            largest=None,
             drawn=total / by[2] if len(by) > 2 else None,
         )
 
@@ -216,7 +220,8 @@ def fractional_weights_error(*, drawn: bool = False) -> UsageError:
 def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
     """Return the part of each model, and the counts of all parts concatenated."""
     names = [*CELLS, "positives", "negatives"]
-    names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
+    for name in ("sums", "largest"):
+        names += [name] if all(getattr(one, name) is not None for one in parts.values()) else []
     arrays = {name: np.concatenate([getattr(x, name) for x in parts.values()]) for name in names}
     models = tuple(model for one in parts.values() for model in one.models)
     labels = tuple(label for label, one in parts.items() for _ in one.models)

@@ -22,7 +22,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, InputFile, ResultNote
 from clfeval.errors import format_option, join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
-from clfeval.inference.influence_and_clusters import influence_covariance
+from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS, influence_covariance
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
@@ -302,7 +302,7 @@ def format_pairs(values: dict[str, Any]) -> str:
     )
 
 
-ENOUGH = 20  # clusters
+FEW, ENOUGH = 10, 20  # clusters
 CLUSTERED = {  # in addition to the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
     "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by sign tests of "
@@ -362,6 +362,10 @@ def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
         text = f"only {many} clusters: intervals are approximate"
         if many < 2:
             text = "all rows are in one cluster: intervals cannot be computed"
+        elif many < FEWEST_CLUSTERS:
+            text = f"only {many} clusters: intervals and tests need {FEWEST_CLUSTERS}"
+        elif many < FEW:
+            text += f", by Student's t with {many - 1} degrees of freedom"
         elif many >= ENOUGH:
             size = "weight" if counted.patterns.fractional else "size"
             text = f"{many} clusters of unequal {size} are equivalent to {alike:.0f} equal ones: "

@@ -12,7 +12,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, safe_for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
-from clfeval.inference.influence_and_clusters import smaller_class_size
+from clfeval.inference.influence_and_clusters import FEW_CLUSTERS, smaller_class_size
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
@@ -267,6 +267,8 @@ def _explain_unknown(counts: ScoreCounts) -> str | None:
     for reason, part in zip(CLASS_REASONS, (counts.positives, counts.negatives), strict=True):
         if not part.sum():
             return reason
+    if counts.clusters is not None and counts.clusters.too_few:
+        return FEW_CLUSTERS
     if smaller_class_size(n, counts.clusters) >= 2:
         return None
     return "too_few_clusters" if isinstance(counts.clusters, ClusterCounts) else "too_few_rows"

@@ -226,6 +226,7 @@ WARNINGS: Mapping[str, str] = {
 # reasons why a gate is not met, or is met though its value alone would not be
 GATES: Mapping[str, str] = {
     "baseline_missing": "The baseline does not exist yet.",
+    "few_clusters": "There are fewer than five clusters: no interval and no test.",
     "gone": "Only the baseline has this model, or this slice.",
     "infinite": "The value, or its change, is infinite.",
     "minus_infinite": "The value, or its change, is minus infinity.",

@@ -64,6 +64,7 @@ REASONS = {
     "outside_scale": "a value is outside the range of the metric",
     "too_many_subsets": "the search takes too long to cross-validate",
     "too_few_clusters": "a class has rows of one cluster only",
+    "few_clusters": "no interval with fewer than five clusters",
     "too_few_slices": "fewer than five slices",
     "limit_unmet": "no threshold meets the limit",
     "limit_seldom_met": "fewer than half of the bootstrap tables meet the limit",

@@ -312,7 +312,9 @@ def undefined_reasons(result: Document, shown: Sequence[schema.TableView]) -> li
             here = (row for row in rows if row.get("population") != "sweep")
             for row in islice(here, EXPLAINED):
                 for column, cell in row.items():
-                    reason = cell.reason if isinstance(cell, Estimate) else None
+                    reason = None
+                    if isinstance(cell, Estimate) and cell.value is None:
+                        reason = cell.reason
                     if (
                         reason
                         and reason not in known

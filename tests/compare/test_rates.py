@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from clfeval.compare.paired_estimates import RateEstimates
+from clfeval.counts.clusters_and_weights import squares_and_weights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
@@ -39,7 +40,7 @@ def tables(kind: str, seed: int) -> PatternCounts:
     if kind == "weights":  # of sampling, with their squares
         w = rng.integers(1, 6, 130)
         names = [f"m{i}" for i in range(K)]
-        return PatternCounts.from_votes(names, TRUTH, found.T, w, owners=w.astype(float) ** 2)
+        return PatternCounts.from_votes(names, TRUTH, found.T, w, owners=squares_and_weights(w))
     return patterns_of(TRUTH, found)
 
 

@@ -132,7 +132,9 @@ def of_parts(p: Arrays, y: Arrays, w: Arrays, owners: Arrays | None) -> Calibrat
     order = np.argsort(p)
     p, y, w, m = p[order], y[order], w[order], len(p)
     counts, place = np.array([w * y, w * ~y]), np.arange(m) + m * ~y
-    clusters: ClusterCounts | RowWeights = RowWeights.from_entries((1.0 * w) ** 2, place, w, 2 * m)
+    clusters: ClusterCounts | RowWeights = RowWeights.from_entries(
+        np.column_stack([(1.0 * w) ** 2, 1.0 * w]), place, w, 2 * m
+    )
     if owners is not None:
         clusters = ClusterCounts.from_entries(list(map(str, owners[order])), place, w)
     heavy = (

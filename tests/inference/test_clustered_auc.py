@@ -10,7 +10,13 @@ from scipy import stats
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.rank_statistics import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
+from clfeval.inference.rank_statistics import (
+    BORDER,
+    CLUSTERED,
+    FEW_CLUSTERS,
+    clustered_auc,
+    delong_auc,
+)
 from tests.texts import check_text
 
 
@@ -38,10 +44,10 @@ def drawn(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def by_pairs(
     score: np.ndarray, truth: np.ndarray, cluster: np.ndarray
-) -> tuple[float, float, tuple[float, float]]:
+) -> tuple[float, float, tuple[float, ...]]:
     """Return the area and Obuchowski's variance, from the shares of every row.
 
-    Also degrees of freedom: Welch's, and of the sums by their kurtosis.
+    Also degrees of freedom: Welch's, of the sums by their kurtosis, and of the clusters.
     """
     x, y = score[truth == 1], score[truth == 0]
     table = (x[:, None] > y) + (x[:, None] == y) / 2
@@ -59,10 +65,10 @@ def by_pairs(
     parts = h[0] * (a @ a), h[1] * (b @ b)
     welch = sum(parts) ** 2 / sum(v**2 / (one - 1) for v, one in zip(parts, g, strict=True))
     c, kurtosis = len(names), stats.kurtosis(np.append(a + b, -a - b), fisher=False)
-    return float(area), float(variance), (float(welch), 2 * c / (kurtosis - 1))
+    return float(area), float(variance), (float(welch), 2 * c / (kurtosis - 1), c - 1.0)
 
 
-@pytest.mark.parametrize(("seed", "fewest"), [(0, 1), (1, 1), (2, 0), (3, 0)])
+@pytest.mark.parametrize(("seed", "fewest"), [(0, 2), (1, 1), (2, 2), (5, 1)])
 def test_variance_and_interval_by_hand(seed: int, fewest: int) -> None:
     rows = drawn(seed, 30, 5)
     found = clustered_auc(*made(*rows), level=0.9)  # type: ignore[arg-type]
@@ -95,11 +101,17 @@ def test_perfect_scores_count_clusters() -> None:
     assert (worst.low, worst.high) == (0, pytest.approx(1 - 0.025 ** (1 / 4)))
 
 
-def test_one_cluster_has_no_interval() -> None:
-    score, truth, cluster = drawn(2, 1, 40)
+@pytest.mark.parametrize("separated", [True, False])
+@pytest.mark.parametrize(("clusters", "method"), [(1, FEW_CLUSTERS), (4, FEW_CLUSTERS), (5, None)])
+def test_fewer_than_five_clusters_have_no_interval(
+    clusters: int, method: str | None, separated: bool
+) -> None:
+    score, truth, cluster = drawn(2, clusters, 40)
+    score = score + 100 * truth if separated else score
     found = clustered_auc(*made(score, truth, cluster), level=0.95)  # type: ignore[arg-type]
-    assert found.method == TOO_FEW
-    assert math.isnan(found.low)
+    assert found.method == (method or (BORDER if separated else CLUSTERED))
+    assert math.isnan(found.low) == math.isnan(found.high) == (method is not None)
+    assert math.isnan(found.variance) or method is None
 
 
 def test_scores_by_cluster_do_not_add_up_silently() -> None:

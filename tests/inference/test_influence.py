@@ -32,7 +32,7 @@ def clustered(codes: Any) -> ClusterCounts:
 
 def weighed(weights: Any) -> RowWeights:
     """Return rows of these weights, each of which is a kind of its own."""
-    return RowWeights(np.asarray(weights, float), np.square(weights))
+    return RowWeights(np.asarray(weights, float), np.square(weights), np.asarray(weights, float))
 
 
 def test_a_mean_by_hand() -> None:
@@ -49,12 +49,22 @@ def test_a_mean_by_hand() -> None:
 
 
 def test_clusters_by_hand() -> None:
-    """Rows 1, 2 | 2, 5: sums of f are -2 and 2, and 2 / 1 x (4 + 4) / 16 = 1."""
+    """Rows 1, 3 | 2, 4 | 3 | 3 | 5: sums of f are -2, 0, 0, 0, 2, and 5 / 4 x 8 / 49 = 10 / 49."""
+    f = np.array([1, 3, 2, 4, 3, 3, 5]) - 3.0
+    found = influence_covariance(f, np.ones(7), clusters=clustered([0, 0, 1, 1, 2, 3, 4]))
+    assert found.covariance.tolist() == [[pytest.approx(10 / 49, abs=1e-15)]]
+    # of rows 7 / 6 x 10 / 49
+    assert found.effect.tolist() == [pytest.approx(6 / 7)]
+    # the kurtosis is 5 x (16 + 16) / (4 + 4)², and 2 x 5 / (2.5 - 1) more than 5 - 1
+    assert (found.df.tolist(), found.size) == ([4], 5)
+
+
+def test_fewer_than_five_clusters_have_no_variance() -> None:
+    """Rows 1, 2 | 2, 5: the variance of two clusters is unknown."""
     f = np.array([1, 2, 2, 5]) - 2.5
     found = influence_covariance(f, np.ones(4), clusters=clustered([0, 0, 1, 1]))
-    assert found.covariance.tolist() == [[pytest.approx(1, abs=1e-15)]]
-    assert found.effect.tolist() == [pytest.approx(1 / (3 / 4))]
-    assert (found.df.tolist(), found.size) == ([1], 2)
+    assert np.isnan(found.covariance).all()
+    assert np.isnan(found.errors).all()
 
 
 def test_weights_by_hand() -> None:
@@ -122,7 +132,9 @@ def test_statsmodels(seed: int, ends: int) -> None:
     w = rng.random(120) + 0.1
     line = sm.WLS(loss, np.ones(120), weights=w).fit(cov_type="HC0")
     g = w.sum() ** 2 / (w**2).sum()
-    found = influence_covariance(loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2))
+    found = influence_covariance(
+        loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2, w)
+    )
     assert found.errors[0] == pytest.approx(line.bse[0] * math.sqrt(g / (g - 1)), rel=1e-8)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters_and_weights import RowWeights
+from clfeval.counts.clusters_and_weights import RowWeights, squares_and_weights
 from clfeval.counts.patterns import PatternCounts
+from clfeval.inference.influence_and_clusters import least_effect
 from clfeval.inference.proportions import sign_test, weighted_sign_test
 from clfeval.inference.resampling import resampled_weights
 
@@ -15,8 +16,11 @@ from clfeval.inference.resampling import resampled_weights
 def test_sums_by_hand() -> None:
     """Weights 1, 3 of the first kind and 2 of the second: 6 in all, squares 10 and 4."""
     one = RowWeights.from_entries(
-        np.array([1.0, 9.0, 4.0]), np.array([0, 0, 1]), np.array([1, 3, 2]), 3
+        np.array([[1.0, 1], [9, 3], [4, 2]]), np.array([0, 0, 1]), np.array([1, 3, 2]), 3
     )
+    assert (one.largest.tolist(), one.heaviest) == ([3, 2, 0], 3)
+    assert one.among(np.array([False, True, True])).heaviest == 2
+    assert one.renumber(np.array([1, 1, 0])).largest.tolist() == [0, 3]
     assert (one.n.tolist(), one.squares.tolist()) == ([4, 2, 0], [10, 4, 0])
     assert one.size == pytest.approx(6**2 / 14)
     products, kurtosis = one.moments(np.array([[1.0, 0, 0], [1, -1, 7]]))
@@ -31,11 +35,11 @@ def test_sums_by_hand() -> None:
 def test_files_add_up() -> None:
     rng = np.random.default_rng(4)
     truth, votes, n = rng.random(40) < 0.5, rng.random((40, 2)) < 0.5, rng.integers(1, 10**9, 40)
-    squares = n.astype(float) ** 2
+    owners = squares_and_weights(n)
 
     def of(rows: slice) -> PatternCounts:
         return PatternCounts.from_votes(
-            ["a", "b"], truth[rows], votes[rows], n[rows], 1e6, owners=squares[rows]
+            ["a", "b"], truth[rows], votes[rows], n[rows], 1e6, owners=owners[rows]
         )
 
     whole, parts = of(slice(None)), of(slice(15)) + of(slice(15, None))
@@ -45,8 +49,30 @@ def test_files_add_up() -> None:
         assert isinstance(other.clusters, RowWeights)
         assert one.digest() == other.digest()
         np.testing.assert_allclose(one.clusters.squares, other.clusters.squares, rtol=1e-8)
+        assert one.clusters.largest.tolist() == other.clusters.largest.tolist()
+        assert one.clusters.heaviest == n.max()
     with pytest.raises(ValueError, match="only one"):
         whole + PatternCounts.from_votes(["a", "b"], truth, votes, n, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("errors", "rows", "least"),
+    [
+        # weights of the errors and of the other rows; 3 errors of weight 2 are three rows
+        ((), (1, 1, 4), 7),
+        ((2, 2), (1, 1, 1, 1), 7),
+        ((2, 2, 2), (1, 1, 1, 1), 0),
+        ((1, 1, 4), (1, 1, 1, 1), 7),  # (1 + 1 + 4)² / (1 + 1 + 16) = 2 effective rows
+        ((1, 1, 1, 1), (3, 3), 7),  # few of the other outcome
+        ((1, 1, 1, 1), (), 7),
+    ],
+)
+def test_few_errors_count_rows_of_the_largest_weight(
+    errors: tuple[int, ...], rows: tuple[int, ...], least: float
+) -> None:
+    k, n = sum(errors), sum(errors) + sum(rows)
+    kk, nn = sum(w * w for w in errors), sum(w * w for w in (*errors, *rows))
+    assert least_effect(k, n, kk, kk, nn, 7.0) == least
 
 
 def test_draws_have_the_mean_and_the_variance_of_the_weights() -> None:

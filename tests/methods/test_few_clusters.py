@@ -1,11 +1,15 @@
-"""Corrections for choice that need rows of each class in at least two clusters."""
+"""Fewer than five clusters have no limits and no tests; corrections need two of each class."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import polars as pl
+import pytest
 
-from clfeval.api.commands import mars, tune_jpt
+from clfeval.api.commands import mars, phidelta, report, tune_jpt
 from clfeval.api.result import Result
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.document import Estimate, whole_table_rows
@@ -33,9 +37,108 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
             "b": [0.7, 0.1, 0.6, 0.3, 0.2, 0.9],
         }
     )
+    more = pl.DataFrame({"patient": [*"uvw"], "truth": [0] * 3, "a": [0.1] * 3, "b": [0.3] * 3})
+    frame = pl.concat([frame, more])
     found = honest_of(mars(frame, cluster="patient", best=2), "best")
     assert found == [Estimate(None, reason="too_few_clusters")] * 2
     found = honest_of(tune_jpt(frame, cluster="patient", measure="j_index"), "thresholds")
     assert {one.reason for one in found} == {"too_few_clusters"}
+    few = honest_of(mars(frame.head(6), cluster="patient", best=2), "best")
+    assert {one.reason for one in few} == {"few_clusters"}
     # as rows there are enough
     assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
+
+
+def patients(count: int, members: int = 40, *, classes: int = 2) -> pl.DataFrame:
+    """Return rows of this many patients, with two models: scores, or labels of several classes."""
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, classes, count * members)
+    columns: dict[str, Any] = {"truth": truth, "patient": np.repeat(np.arange(count), members)}
+    for name, right in (("a", 0.8), ("b", 0.7)):
+        others = (truth + rng.integers(1, classes, len(truth))) % classes
+        labels = np.where(rng.random(len(truth)) < right, truth, others)
+        scores = 1 / (1 + np.exp(-(rng.normal(size=len(truth)) + 1.5 * labels - 0.8)))
+        columns[name] = [f"c{k}" for k in labels] if classes > 2 else scores.round(3)
+    if classes > 2:
+        columns["truth"] = [f"c{k}" for k in truth]
+    return pl.DataFrame(columns).with_columns(pl.col("patient").cast(pl.String))
+
+
+def estimates(result: Result, label: str | None = None) -> Iterator[Estimate]:
+    """Yield the values of a slice, without those of measures that never have limits."""
+    for rows in result.tables.values():
+        for row in rows:
+            if row.get("slice", None) == label:
+                cells = {key: cell for key, cell in row.items() if key not in ("old", "value_old")}
+                yield from (cell for cell in cells.values() if isinstance(cell, Estimate))
+
+
+CASES: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
+    "report": (report, {"measure": "all"}),
+    "reference": (report, {"reference": "a", "measure": "hard"}),
+    "bootstrap": (report, {"interval": "bootstrap", "measure": "ranking"}),
+    "wilson": (report, {"interval": "wilson"}),
+    "thresholds": (report, {"best_threshold": "j", "prevalence": 0.1}),
+    "mars": (mars, {"best": 2}),
+    "tune-jpt": (tune_jpt, {"prevalence": 0.1}),
+    "phidelta": (phidelta, {"curve": True}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("count", "has_limits"), [(1, False), (4, False), (5, True)])
+def test_no_value_has_limits_with_fewer_than_five_clusters(
+    name: str, count: int, *, has_limits: bool
+) -> None:
+    command, options = CASES[name]
+    found = [*estimates(command(patients(count), cluster="patient", **options))]
+    limits = [one for one in found if one.low is not None or one.high is not None]
+    assert bool(limits) == has_limits
+    explained = [one for one in found if one.value is not None and one.reason == "few_clusters"]
+    assert bool(explained) != has_limits
+
+
+@pytest.mark.parametrize(("count", "has_limits"), [(4, False), (5, True)])
+def test_no_value_of_several_classes_has_limits_with_fewer_than_five_clusters(
+    count: int, *, has_limits: bool
+) -> None:
+    found = [*estimates(report(patients(count, classes=3), cluster="patient", measure="hard"))]
+    assert any(one.low is not None for one in found) == has_limits
+    assert any(one.reason == "few_clusters" for one in found) != has_limits
+
+
+def test_slices_of_few_clusters_have_no_limits_and_are_not_tested() -> None:
+    few = pl.col("patient").cast(pl.Int64) < 4
+    frame = patients(14).with_columns(site=pl.when(few).then(pl.lit("x")).otherwise(pl.lit("y")))
+    result = report(frame, cluster="patient", by="site")
+    assert not any(one.low is not None for one in estimates(result, "site=x"))
+    assert {one.reason for one in estimates(result, "site=x")} >= {"few_clusters"}
+    assert any(one.low is not None for one in estimates(result, "site=y"))
+    assert any(one.low is not None for one in estimates(result))
+    (text,) = (one.text for one in result.answer if one.code == "slices")
+    assert text.endswith("are needed inside and outside the slice, of 5 clusters.")
+
+
+def test_sentences_and_notes_speak_of_clusters() -> None:
+    few, more, enough = (report(patients(n), cluster="patient") for n in (3, 7, 12))
+    texts = " ".join(one.text for one in few.answer)
+    assert "No significance test: there are fewer than 5 clusters." in texts
+    assert "There are too few clusters to assess the calibration of a (slope " in texts
+    notes = [[one.message for one in result.warnings] for result in (few, more, enough)]
+    assert notes[0] == ["only 3 clusters: intervals and tests need 5"]
+    assert notes[1] == [
+        "only 7 clusters: intervals are approximate, by Student's t with 6 degrees of freedom"
+    ]
+    assert notes[2] == ["only 12 clusters: intervals are approximate"]
+
+
+def test_gates_on_a_limit_of_few_clusters_are_missed_with_the_reason() -> None:
+    few, enough = (report(patients(n), cluster="patient") for n in (4, 12))
+    few = few.check(fail_under={"roc_auc.low": 0.1, "roc_auc": 0.1})
+    outcomes = {(gate.metric, gate.passed, gate.reason) for gate in few.gates}
+    assert outcomes == {("roc_auc.low", False, "few_clusters"), ("roc_auc", True, None)}
+    for new, old in ((few, enough), (enough, few)):
+        checked = new.check(baseline=old, max_drop={"roc_auc.low": 0.5})
+        assert {
+            (gate.passed, gate.reason) for gate in checked.gates if gate.kind == "max-drop"
+        } == {(False, "few_clusters")}

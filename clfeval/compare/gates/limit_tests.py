@@ -15,6 +15,7 @@ from clfeval.compare.gates.kinds import FAIL_OVER, FAIL_UNDER, MeasureLimitKind,
 from clfeval.compare.gates.limits import LIMITED, Limit
 from clfeval.document import PARTS, Cell, Document, Estimate, Gate, Severity
 from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
+from clfeval.inference.influence_and_clusters import FEW_CLUSTERS
 from clfeval.measures.catalog import (
     CATALOG,
     TWO_AREAS,
@@ -192,6 +193,7 @@ NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
 ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have
 UNDEFINED_THEN = "undefined_in_baseline"
 NO_INTERVAL = "no_interval"
+NO_LIMITS = (NO_INTERVAL, FEW_CLUSTERS)
 ENDLESS = {"infinite": math.inf, "minus_infinite": -math.inf}
 
 
@@ -276,7 +278,7 @@ def drop_gate(draft: GateDraft, model: str | None, part: str | None, change: Cha
         return replace(gate, reason=new_reason or "undefined")
     if old is None:
         absence = NOT_THERE if change.old.reason in ABSENT else UNDEFINED_THEN
-        return replace(gate, reason=old_reason if old_reason == NO_INTERVAL else absence)
+        return replace(gate, reason=old_reason if old_reason in NO_LIMITS else absence)
     allowed = _allowed_drop(draft, old)
     if allowed is None:
         return replace(gate, reason="infinite")
@@ -286,7 +288,8 @@ def drop_gate(draft: GateDraft, model: str | None, part: str | None, change: Cha
     gate = _with_p_value(gate, change, significant=verdict == WORSE)
     if draft.significant and not gate.passed:
         if change.p is None:
-            return replace(gate, reason=NO_INTERVAL)
+            reasons = (change.new.reason, change.old.reason)
+            return replace(gate, reason=FEW_CLUSTERS if FEW_CLUSTERS in reasons else NO_INTERVAL)
         gate = replace(gate, passed=gate.reason == NOT_SIGNIFICANT)
     return gate
 

@@ -15,6 +15,7 @@ from clfeval.document import Document, ResultNote, Row, Rows
 from clfeval.errors import unknown_model_error
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import comparison_rows
+from clfeval.methods.few_clusters import explain_missing_limits
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.answer import mars_answer
 from clfeval.methods.mars.lead import (
@@ -73,7 +74,7 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
     totals = summarize_detections(predictions.patterns, options)
     totals |= provenance.cluster_summary(predictions.patterns)
     notes += _table_notes(tables, totals, options)
-    return Document(
+    document = Document(
         command="mars",
         signature=_mars_signature(predictions, options, tables, statistics),
         inputs=predictions.files,
@@ -83,6 +84,7 @@ def mars_result(predictions: PredictionCounts, options: MarsOptions) -> Document
         tables=tables,
         warnings=(*notes, *_counting_notes(predictions, options), *caveats),
     )
+    return explain_missing_limits(document, merged.slices, options.confidence)
 
 
 def _lead_tables(

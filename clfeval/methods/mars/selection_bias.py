@@ -10,6 +10,7 @@ from clfeval.arrays import Bools, Counts, Floats, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts, from_units, limit_in_units
 from clfeval.document import Estimate
+from clfeval.inference.influence_and_clusters import FEW_CLUSTERS
 from clfeval.inference.resampling import resampled_counts
 from clfeval.methods.mars.best_subsets import (
     ENUMERATED,
@@ -226,6 +227,8 @@ def why_uncorrected(counts: TargetCounts) -> str | None:
     if counts.hit_n.sum() < 2 * counts.unit:
         return "too_few_rows"
     clusters = counts.clusters
+    if clusters is not None and clusters.too_few:
+        return FEW_CLUSTERS
     if isinstance(clusters, ClusterCounts) and clusters.having(target_patterns(counts)) < 2:
         return "too_few_clusters"
     if counts.fractional and clusters is None:

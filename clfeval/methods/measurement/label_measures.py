@@ -17,7 +17,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.influence_and_clusters import design_effect
+from clfeval.inference.influence_and_clusters import design_effect, least_effect
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS, wilson
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.measures.confusion import Confusion
@@ -50,7 +50,12 @@ def share_design(
         some = slice(start, start + step)
         sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
     k, n, kk, kn, nn = sums
-    return design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
+    effects, sizes = design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
+    if cautious and isinstance(clusters, RowWeights):
+        effects = np.maximum(effects, least_effect(k, n, kk, kn, nn, clusters.heaviest))
+    if cautious and clusters.too_few:  # for limits, of which there are none
+        effects = np.full_like(effects, np.inf)
+    return effects, sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +97,9 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
 
 
 def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
-    """Return the effective rows, or clusters, of the smallest class that occurs."""
+    """Return the effective rows, or clusters, of the smallest class; 0 of too few clusters."""
+    if patterns.clusters is not None and patterns.clusters.too_few:
+        return 0.0
     sizes = effective_class_sizes(patterns, classes)
     return float(sizes[sizes > 0].min())
 
@@ -287,6 +294,8 @@ def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, leve
     for i, name in enumerate(sure.names):
         rng = random_stream(sure.wanted.seed, f"report\0{name}")
         each = sure.clusters[i]
+        if each is not None and each.clusters.too_few:
+            continue
         if each is None:
             four = np.array([cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]], np.float64)
             if not four.sum():

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.buckets import Buckets
-from clfeval.counts.clusters_and_weights import Owned, RowWeights
+from clfeval.counts.clusters_and_weights import Owned, RowWeights, largest_weights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
@@ -321,7 +321,7 @@ def _resample_tables(
         cell = np.array([tp, fp, p - tp, n - fp])
         rng = random_stream(settings.seed, f"rows\0{model}")
         rows: Counts = rng.multinomial(p + n, cell / (p + n), settings.resamples * sampled).T
-    elif resampler.clusters.size <= 1:
+    elif resampler.clusters.size <= 1 or resampler.clusters.too_few:
         return None
     else:
         rows = resampler.tables(settings.resamples, rng)
@@ -349,7 +349,7 @@ def resampled_limits(
     n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
     m). Undefined replicates are left out and counted in the method. name: of the random stream.
     """
-    if wanted.level is None:
+    if wanted.level is None or (clusters is not None and clusters.too_few):
         return [((nan, nan), NONE)] * len(measures)
     blocks = [
         np.array([np.atleast_1d(of(counts)) for _, of in measures])
@@ -428,8 +428,10 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
         sums = _row_products(*(ends[:, last] - ends[:, first]), *whole)
     elif counts.clusters is not None:
         sums = counts.clusters.ranges(m, first, last)
+        sums = np.full_like(sums, nan) if counts.clusters.too_few else sums
     names = tuple(map(str, range(len(first))))
-    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
+    largest = largest_weights(counts.clusters, len(first))
+    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums, largest)
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:

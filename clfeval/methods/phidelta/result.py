@@ -11,6 +11,7 @@ from clfeval.counts.evaluated_rows import slice_label
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
+from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS
 from clfeval.measures.record import BALANCED
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import (
@@ -21,6 +22,7 @@ from clfeval.methods.comparison_answer import (
 )
 from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
 from clfeval.methods.estimates import Design
+from clfeval.methods.few_clusters import confidence_level, explain_missing_limits, has_few_clusters
 from clfeval.methods.measurement.run_means import (
     RowDifferences,
     Runs,
@@ -110,7 +112,7 @@ def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Document:
     """Return the result of phidelta for classifiers with every requested table."""
-    level = plane.confidence
+    level = confidence_level(sample.patterns, plane.confidence)
     if options.reference is not None:
         _check_reference(options.reference, sample, options.runs)
     tables = _model_tables(sample, plane, options)
@@ -130,7 +132,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             sample, options.measure, settings, statistics
         )
     tables |= plane_tables(plane)
-    return Document(
+    document = Document(
         command="phidelta",
         signature=_classifier_signature(sample, plane, options, statistics),
         inputs=sample.files,
@@ -145,6 +147,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             *caveats,
         ),
     )
+    return explain_missing_limits(document, sample.patterns, plane.confidence)
 
 
 def _check_reference(reference: str, sample: Sample, runs: bool) -> None:
@@ -200,9 +203,12 @@ def _add_best_models(
     tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
 ) -> str:
     """Add the table of models tied with the best by δ; return why there is none, else nothing."""
-    if options.reference is not None or len(sample.slices[None].models) == 1:
-        return ""
     patterns = sample.patterns.get(None)
+    several = len(sample.slices[None].models) > 1
+    if several and has_few_clusters(patterns):
+        return f"there are fewer than {FEWEST_CLUSTERS} clusters"
+    if options.reference is not None or not several:
+        return ""
     if level is None:
         return "no intervals are computed"
     if patterns is None:

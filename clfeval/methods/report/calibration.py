@@ -11,13 +11,14 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints, divide
 from clfeval.compare.change import number_or_none
-from clfeval.counts.clusters_and_weights import RowWeights
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows
 from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.hypothesis_tests import (
+    BY_CLUSTERS,
     CalibrationTests,
     calibration_tests,
     clustered_score_tests,
@@ -31,6 +32,7 @@ from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
+from clfeval.records import replace
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
@@ -129,7 +131,8 @@ def _run_score_tests(
         heavy = np.nan_to_num(divide(*halves), nan=owned.weight)
     assert owned is not None
     x, inner = log_odds(few.scores), log_odds_slice(few.scores)
-    return clustered_score_tests(few.scores, x, both, inner, owned, heavy)
+    tests = clustered_score_tests(few.scores, x, both, inner, owned, heavy)
+    return replace(tests, method=BY_CLUSTERS) if isinstance(owned, ClusterCounts) else tests
 
 
 CURVE_BINS = 20  # of a distribution

@@ -14,6 +14,7 @@ from clfeval.formatting import (
     join_names,
     quote_if_ambiguous,
 )
+from clfeval.inference.hypothesis_tests import BY_CLUSTERS
 from clfeval.methods.report.calibration import TESTS
 from clfeval.records import dataclass, replace
 
@@ -26,6 +27,7 @@ MISCALIBRATIONS = (MISCALIBRATED, SLIGHTLY)
 WELL = "{} is well calibrated"
 NOT_DETECTED = "{} shows no significant miscalibration"
 TOO_FEW = "There are too few rows to assess the calibration of {}"
+TOO_FEW_CLUSTERS = "There are too few clusters to assess the calibration of {}"
 UNKNOWN = "The calibration of {} is unknown"
 # what is called well calibrated: 95% intervals of the slope and of calibration-in-the-large, in
 # logits, lie inside these
@@ -44,6 +46,7 @@ VERDICT_WORDS = {
     NOT_DETECTED: "no miscalibration detected",
     UNSURE: "undecided",
     TOO_FEW: "too few rows",
+    TOO_FEW_CLUSTERS: "too few clusters",
     UNKNOWN: "unknown",
     "": None,
 }
@@ -84,7 +87,7 @@ def calibration_answer(
     contradicted = rivals.contradicted_clause()
     is_first = bool(contradicted) and verdict not in (*MISCALIBRATIONS, UNSURE)
     parts = [contradicted, sentence] if is_first else [sentence, contradicted]
-    starts_anew = is_first and verdict in (TOO_FEW, UNKNOWN)
+    starts_anew = is_first and verdict in (TOO_FEW, TOO_FEW_CLUSTERS, UNKNOWN)
     # tied models are harms too, but not of the model that a reader asks about
     is_harm = verdict in MISCALIBRATIONS or (bool(references) and rivals.has_fault)
     estimate = as_estimate(ranked[0].get(measure))
@@ -206,6 +209,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
     test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
     p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
+    by_clusters = test.get("method") == BY_CLUSTERS
     if contradicted or (p is not None and level is not None and p < 1 - level):
         verdict = MISCALIBRATED
         if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
@@ -213,12 +217,9 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         fault = _name_fault(fault, test, facts.measure)
     elif p is not None and level is not None and facts.known:
         alone = _p_of_both_tests(str(row["model"]), tests)
-        if facts.faults:
-            verdict = UNSURE
-        elif facts.equivalent and level >= EQUIVALENCE_LEVEL and alone >= 1 - level:
-            verdict = WELL
-        else:
-            verdict = NOT_DETECTED if facts.narrow else TOO_FEW
+        verdict = _undetected_verdict(facts, alone, level, by_clusters=by_clusters)
+    elif p is None and by_clusters and facts.known:
+        verdict = TOO_FEW_CLUSTERS
     text = verdict
     if _is_reversed(row):
         text = "{} ranks in reverse: rows with higher scores are less often positive"
@@ -229,6 +230,22 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     if text == UNSURE:
         sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
     return verdict, sentence, facts.measure
+
+
+def _undetected_verdict(
+    facts: _CalibrationFacts, p: float, level: float, *, by_clusters: bool
+) -> str:
+    """Return the verdict on a model whose tests, adjusted for all models, are not significant.
+
+    p: adjusted for both tests of the model only.
+    """
+    if facts.faults:
+        return UNSURE
+    if facts.equivalent and level >= EQUIVALENCE_LEVEL and p >= 1 - level:
+        return WELL
+    if facts.narrow:
+        return NOT_DETECTED
+    return TOO_FEW_CLUSTERS if by_clusters else TOO_FEW
 
 
 def _is_reversed(row: Row) -> bool:

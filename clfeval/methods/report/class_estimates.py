@@ -10,7 +10,13 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.compare.change import values_and_limits
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
+from clfeval.counts.clusters_and_weights import (
+    ClusterCounts,
+    Owned,
+    RowWeights,
+    largest_weights,
+    table_products,
+)
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.influence_and_clusters import mean_limits
@@ -81,7 +87,8 @@ class ClassTables:
             units, resamplers = clusters.size, [*by_class]
             sums = np.array([_cluster_sums(clusters, cells.cells) for cells in by_class])
         totals = (tables.tp + tables.fn, tables.fp + tables.tn)
-        counts = ConfusionCounts(classes, *tables.cells, *totals, patterns.unit, sums)
+        largest = largest_weights(clusters, len(classes))
+        counts = ConfusionCounts(classes, *tables.cells, *totals, patterns.unit, sums, largest)
         names = [f"{name}\0{label}" for label in classes]
         settings = label_measures.LabelLimitSettings(
             intervals, names, resamplers, [units] * len(classes)
@@ -214,4 +221,4 @@ class ClassTables:
 def _cluster_sums(clusters: Owned, cells: Floats) -> Floats:
     """Return the sums over clusters of products of TP, FP, P and N, (4, 4)."""
     tp, fp, fn, tn = cells
-    return clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
+    return table_products(clusters, np.array([tp, fp, tp + fn, fp + tn]))

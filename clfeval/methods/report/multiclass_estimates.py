@@ -286,7 +286,7 @@ def _default_limits(
     level, rows = wanted.level, kinds.clusters is None
     total = float(kinds.n.sum())
     size = total if kinds.clusters is None else kinds.clusters.size
-    if level is None:
+    if level is None or (kinds.clusters is not None and kinds.clusters.too_few):
         return (nan, nan), NONE
     if kinds.means is not None and (limits := kinds.means.limits(part, level, df)) is not None:
         return limits, NONE if isnan(limits[0]) else MEAN

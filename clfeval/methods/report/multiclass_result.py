@@ -20,6 +20,7 @@ from clfeval.formatting import printable
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
+from clfeval.methods.few_clusters import confidence_level, has_few_clusters
 from clfeval.methods.measurement.label_measures import class_sizes
 from clfeval.methods.measurement.measure_rows import (
     caveat_notes,
@@ -117,8 +118,8 @@ def multiclass_result(
         whole_table_rows(model_table),
         question.lead,
         best_set,
-        options.confidence,
-        explain_untested(options, same_rows=True),
+        confidence_level(labels, options.confidence),
+        explain_untested(options, same_rows=True, few_clusters=has_few_clusters(all_rows)),
         reference=options.reference,
     )
     tested_models = choose_tested_models(ranking, sample.roles.model)

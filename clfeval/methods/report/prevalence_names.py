@@ -16,7 +16,7 @@ from clfeval.records import replace
 
 CURVE_CODES = ("helps", "helps-nowhere")
 AT_ITS_PREVALENCE = ("at-prevalence", "best-cut")  # these sentences name it
-OPENINGS = ("Its ", "The ", "At ", "No ", "It ", "Compared ")  # of sentences, not models
+OPENINGS = ("Its ", "The ", "There ", "At ", "No ", "It ", "Compared ")  # of sentences, not models
 
 
 def name_prevalences(

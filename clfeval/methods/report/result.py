@@ -15,6 +15,7 @@ from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
 from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
+from clfeval.methods.few_clusters import confidence_level, explain_missing_limits, has_few_clusters
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.measure_rows import (
     has_scored_model,
@@ -95,7 +96,10 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
         options_of_runs = replace(options, reference=runs.reference(options.reference))
         result = _report(run_slices, options_of_runs)
         return comparisons.average_over_runs(run_slices, result, runs, options)
-    return _report(sample, options)
+    document = _report(sample, options)
+    is_multiclass = sample.counted is not None and sample.counted.multiclass
+    slices = sample.counted.labels() if sample.counted and is_multiclass else sample.patterns
+    return explain_missing_limits(document, slices, options.confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +152,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         models,
         question.lead,
         compared.best_set,
-        options.confidence,
+        confidence_level(sample.patterns, options.confidence),
         reference=options.reference,
         sample_size=sample_size(sample),
     )
@@ -493,6 +497,7 @@ def _leader_answers(
             options,
             same_rows=None in sample.patterns,
             stored=_scores_are_stored(sample, measured.scores),
+            few_clusters=has_few_clusters(sample.patterns.get(None)),
         )
     equal = "predictions"
     if question.lead == LEAD_OF_LABELS:

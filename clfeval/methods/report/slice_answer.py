@@ -94,7 +94,12 @@ class _Harm:
 
 
 def slice_answer(
-    slices: Sequence[Row], compared: Sequence[Row], tested_models: SliceModels, level: float | None
+    slices: Sequence[Row],
+    compared: Sequence[Row],
+    tested_models: SliceModels,
+    level: float | None,
+    *,
+    clustered: bool = False,
 ) -> Iterator[Answer]:
     """Yield the sentence on slices where tested models are worse; slices: their table."""
     if level is None or not compared:
@@ -106,7 +111,8 @@ def slice_answer(
     ]
     if not tested:
         text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
-        text += "are needed inside and outside the slice."
+        text += "are needed inside and outside the slice"
+        text += f", of {OF_A_CLASS} clusters." if clustered else "."
         yield Answer("slices", text, tuple(tested_models.names[:1]))
         return
     harms = _harms(slices, tested, tested_models.references)

@@ -331,7 +331,10 @@ class SliceEstimates:
         """Return what the tests give: tables, rows of `comparisons`, and the sentence."""
         changes = self.family_changes(tested_models.names, rest, retest)
         tables, comparisons = self.tables(changes, rest, positives)
-        sentences = slice_answer(tables.get("slices", ()), comparisons, tested_models, self.level)
+        clustered = any(size.clusters < inf for sizes in self.sizes.values() for size in sizes)
+        sentences = slice_answer(
+            tables.get("slices", ()), comparisons, tested_models, self.level, clustered=clustered
+        )
         return SlicesTested(tables, comparisons, [*sentences])
 
     def reference_rows(

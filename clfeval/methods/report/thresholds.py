@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Floats
+from clfeval.counts.clusters_and_weights import largest_weights, table_products
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
@@ -468,8 +469,9 @@ def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> Confus
             np.concatenate(pair)
             for pair in ((called, none), (none, called), (among, none), (none, among))
         ]
-        sums = counts.clusters.products(np.array(kinds, np.float64))[None]
-    return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
+        sums = table_products(counts.clusters, np.array(kinds, np.float64))[None]
+    largest = largest_weights(counts.clusters, 1)
+    return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, sums, largest)
 
 
 def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone) -> float | None:

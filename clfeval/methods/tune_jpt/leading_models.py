@@ -20,6 +20,7 @@ from clfeval.inference.influence_and_clusters import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure, Population
 from clfeval.methods.estimates import Cells, Estimates, concatenate_counts, estimate_column
+from clfeval.methods.few_clusters import confidence_level
 from clfeval.methods.measurement.label_measures import class_sizes, effective_class_sizes
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import slice_populations
@@ -66,7 +67,7 @@ def _part_covariance(patterns: PatternCounts) -> tuple[Floats, Bools, Floats, fl
         independent = np.zeros_like(covariances[0])
         products = np.block([[covariances[0], independent], [independent, covariances[1]]])
     else:
-        units = owned.size
+        units = 0.0 if owned.too_few else owned.size
         products = owned.products(np.concatenate(influence))
     weight = float(n.sum() / class_sizes(patterns, 2).sum())
     sizes = effective_class_sizes(patterns, 2)[::-1]  # of negatives first
@@ -155,7 +156,7 @@ def compare_pairs(
     """Return the pairwise comparison of models in slices with equally many models."""
     patterns = [given.patterns[label] for label in labels if label in given.patterns]
     _, counts = concatenate_counts({label: given.slices[label] for label in labels})
-    level = options.confidence if given.sampled else None
+    level = confidence_level(given.patterns, options.confidence) if given.sampled else None
     measure = CATALOG[str(options.compared)].with_settings(
         beta=options.beta, stakes=options.outcome_costs
     )

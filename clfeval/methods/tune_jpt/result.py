@@ -19,6 +19,7 @@ from clfeval.errors import DataError, UsageError, bad_option, list_names, unknow
 from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.few_clusters import explain_missing_limits, has_few_clusters
 from clfeval.methods.model_order import ModelOrder
 from clfeval.methods.options import check_reference
 from clfeval.methods.other_prevalences import TunedModels
@@ -127,7 +128,8 @@ _NOTES = {
 def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
     sweep, stakes = options.swept, options.outcome_costs
-    interval = options.interval if given.sampled else "none"
+    has_limits = given.sampled and not has_few_clusters(given.patterns.get(None))
+    interval = options.interval if has_limits else "none"
     kind = interval if interval in ("bootstrap", "none") else "exact"
     methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
     found = {
@@ -239,7 +241,7 @@ def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Docum
     # of counts on the command line there is no report
     led_by = None if given.name == "--counts" else order.measure
     settings = {**tuning_parameters(given, options), "led_by": led_by}
-    return Document(
+    document = Document(
         command="tune-jpt",
         signature=tuning_signature(given, options, statistics),
         inputs=given.files,
@@ -249,6 +251,7 @@ def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Docum
         answer=tune_answer(tables, settings),
         warnings=tuple(tuning_notes(given, options, tables, failed, unbounded)),
     )
+    return explain_missing_limits(document, given.patterns, options.confidence)
 
 
 def tuning_notes(

@@ -158,7 +158,9 @@ def _posterior_rates(
     """Return draws of both rates of a model from their posteriors, correlated with clusters."""
     correlation, effective = 0.0, cells
     if cells.sums is not None:  # each rate by itself, then together
-        divisors = rate_divisors(cells.sums, cells.totals, np.zeros((2, 1)), level=level)
+        divisors = rate_divisors(
+            cells.sums, cells.totals, np.zeros((2, 1)), level=level, largest=cells.largest
+        )
         correlation = rate_correlation(cells.sums, cells.totals).item()
         effective = cells.divided(divisors)
     tp, fp = (

@@ -17,7 +17,8 @@ HEADER = ("interval", "setting", "replicates", "percent", "+-", "width", "promis
 def topics() -> dict[str, Callable[[int], list[Line]]]:
     """Return the topics of this package by name."""
     names = sorted(one.name for one in iter_modules(coverage.__path__) if one.name != "__main__")
-    return {name: import_module(f"{coverage.__name__}.{name}").lines for name in names}
+    modules = {name: import_module(f"{coverage.__name__}.{name}") for name in names}
+    return {name: one.lines for name, one in modules.items() if hasattr(one, "lines")}
 
 
 def main() -> int:

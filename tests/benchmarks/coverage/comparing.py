@@ -24,6 +24,7 @@ from clfeval.compare import families
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED, WORSE
 from clfeval.compare.families import BestSet, PairFamily, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import PairedEstimates
+from clfeval.counts.clusters_and_weights import squares_and_weights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
 from clfeval.document import Estimate, as_estimate
@@ -163,7 +164,7 @@ class _Table:
         self.models, self.cut = [f"m{i}" for i in range(len(p))], cut
         n = np.ones(len(truth), np.int64) if weights is None else weights
         self.unit, self.n = 1 if weights is None else UNIT, n
-        self.owners: Arrays = None if weights is None else n * 1.0 * n
+        self.owners: Arrays = None if weights is None else squares_and_weights(n)
         if owner is not None:
             self.owners = list(map(str, owner))
         self.every = ScoredRows(

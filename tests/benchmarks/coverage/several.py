@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.counts.classes import ClassPatterns, ClassScores
+from clfeval.counts.clusters_and_weights import squares_and_weights
 from clfeval.document import Estimate, as_estimate
 from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
 from clfeval.methods.report.multiclass_estimates import (
@@ -121,5 +122,5 @@ def _table(
     chance = _chance(rng, by, last, score - np.median(score))
     kept = np.flatnonzero(rng.random(many) < chance)[: rows or None]
     n = np.round(UNIT / chance[kept]).astype(np.int64)
-    owners = n * 1.0 * n if owner is None else list(map(str, owner[kept]))
+    owners = squares_and_weights(n) if owner is None else list(map(str, owner[kept]))
     return truth[kept], odds[kept], n, owners, UNIT

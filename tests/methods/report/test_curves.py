@@ -262,15 +262,16 @@ def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
     assert (value.low, value.high) == pytest.approx((p - odds * q - down, p - odds * q + up))
 
 
-def test_two_clusters_have_limits() -> None:
-    """Student's t of one degree of freedom is 12.7, beyond what a level near 1 can say."""
-    owned = ClusterCounts.from_entries(list("abab"), np.arange(4), np.ones(4, np.int64))
-    ones = np.array([1, 1])
-    counts = ScoreCounts(np.array([0.2, 0.8]), ones, ones, clusters=owned)
+@pytest.mark.parametrize(("names", "has_limits"), [("abcdabcd", False), ("abcdeabc", True)])
+def test_net_benefit_has_limits_from_five_clusters_on(names: str, *, has_limits: bool) -> None:
+    """Student's t of 4 degrees of freedom is 2.8."""
+    owned = ClusterCounts.from_entries([*names], np.arange(8) % 4, np.ones(8, np.int64))
+    twos = np.array([2, 2])
+    counts = ScoreCounts(np.array([0.2, 0.8]), twos, twos, clusters=owned)
     value, _ = net_benefit(counts, 0.5, 0.95)
-    assert value.low is not None
-    assert value.high is not None
-    assert value.low < 0 < value.high
+    assert (value.low is not None) == (value.high is not None) == has_limits
+    if value.low is not None and value.high is not None:
+        assert value.low < 0 < value.high
 
 
 def test_bins_hold_every_row_once() -> None:

@@ -270,22 +270,22 @@ def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_weights_in_clusters_say_as_how_many_clusters_they_count(classes: int) -> None:
-    """(sum W)² / sum W², W the weight of a cluster: 1.5, 2.5 and 6 are (10)² / 44.5."""
+    """(sum W)² / sum W² of W 1.25, 1.25, 3, 3 and 1.5, the weights of clusters: 100 / 23.375."""
     truth = list("ab") * 6 if classes == 2 else list("abc") * 4
     frame = pl.DataFrame(
         {
             "y": truth,
             "m": list("abcb" if classes == 3 else "abbb") * 3,
             "w": [0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.5, 1.5, 1.5, 1.5],
-            "site": list("ppppqqqqrrrr"),
+            "site": list("pppqqqrrrsst"),
         }
     )
     more = {"positive": "a"} if classes == 2 else {}
     result = clfeval.report(frame, truth="y", weight="w", cluster="site", **more)
-    assert result.summary["effective_clusters"] == pytest.approx(100 / 44.5)
+    assert result.summary["effective_clusters"] == pytest.approx(100 / 23.375)
     assert result.summary["design_effect"] is None
     (line,) = [line for line in str(result).splitlines() if "'site'" in line]
-    assert {3, 2} <= {*numbers_in(line)}  # clusters, and as many as equal ones
+    assert {5, 4} <= {*numbers_in(line)}  # clusters, and as many as equal ones
     check_text(line)
     plain = clfeval.report(frame, truth="y", ignore="w", cluster="site", **more)
     assert "effective_clusters" not in plain.summary
@@ -318,3 +318,56 @@ def test_one_row_with_all_the_weight_leaves_limits_unknown(heavy: float, seed: i
     if heavy > 1e3:
         assert result.answer[0].code == "compared"
         assert result.tables["comparisons"][0]["verdict"] == "undecided"
+
+
+def light_errors(rows: int = 60) -> pl.DataFrame:
+    """Return rows whose heaviest negatives weigh 8.5, none of them predicted positive."""
+    rng = np.random.default_rng(12)
+    truth = np.arange(rows) % 3 == 0
+    weights = np.where(truth, 9.5, np.round(1 + 7 * rng.random(rows), 1) + 0.5)
+    return pl.DataFrame(
+        {
+            "y": truth * 1,
+            "w": weights,
+            "a": np.where(truth, 0.9, 0.2) - 0.7 * (np.arange(rows) % 4 == 0) * truth,
+            "part": np.where(np.arange(rows) < rows // 2, "x", "z"),
+        }
+    )
+
+
+def limit_of_no_error(weights: np.ndarray, largest: float) -> float:
+    """Return the lower limit of a share of 1: of at most sum / largest rows, by Student's t."""
+    g = weights.sum() ** 2 / (weights**2).sum()
+    effect = largest * (student_quantile(g - 1, level=0.95) / critical_value(0.95)) ** 2
+    return float(0.025 ** (1 / (weights.sum() / effect)))
+
+
+@pytest.mark.parametrize("model", ["scores", "labels"])
+def test_no_error_seen_counts_rows_of_the_largest_weight(model: str) -> None:
+    """A heavy false positive may be among the rows that were not sampled."""
+    frame = light_errors()
+    if model == "labels":
+        frame = frame.with_columns(a=(pl.col("a") >= 0.5).cast(pl.Int64))
+    result = clfeval.report(frame, truth="y", weight="w", by="part", sampling_weights=True)
+    for label, rows in ((None, frame), ("part=x", frame.filter(pl.col("part") == "x"))):
+        negatives = rows.filter(pl.col("y") == 0)["w"].to_numpy()
+        (found,) = (
+            row["value"]
+            for row in result.tables["measures"]
+            if row["measure"] == "specificity" and row["slice"] == label
+        )
+        expected = limit_of_no_error(negatives, float(rows["w"].max()))  # type: ignore[arg-type]
+        assert found == Estimate(1.0, pytest.approx(expected, rel=1e-6), 1.0)
+
+
+def test_predictive_values_count_rows_of_the_largest_weight() -> None:
+    """PPV and precision at prevalence 1/2 take the false positive rate of as many rows."""
+    frame = light_errors()
+    heavier = frame.with_columns(w=pl.when(pl.col("y") == 1).then(30.0).otherwise(pl.col("w")))
+    lower = [
+        metrics(asked(one, ignore=("part",), measure=["precision_u"]))["precision_u"][0].low
+        for one in (frame, heavier)
+    ]
+    assert lower[0] is not None
+    assert lower[1] is not None
+    assert lower[1] < lower[0] < 1
