@@ -84,6 +84,9 @@ def estimate_score_measure(
         return _estimate_of_counts(measure, counts, value, error, settings.level)
     if settings.how != "bootstrap" and covariance is not None:
         return influence_estimate(measure, value, covariance, settings.level)
+    if measure.id == "aurc" and isinstance(counts.clusters, RowWeights):
+        # each distinct score is one coverage, whatever its weight
+        return MeasureEstimate(Estimate(value, reason="fractional_weights"), error, NONE)
     (low, high), method = _bootstrap_limits(measure, counts, settings, name)
     return MeasureEstimate(make_estimate(value, low, high), error, method)
 
@@ -132,7 +135,13 @@ def _score_covariance(measure: Measure, counts: ScoreCounts) -> CovarianceEstima
     if counts.clusters is not None:
         fewest = smaller_class_size(np.concatenate(rows), counts.clusters)
     influence = measure.influence(counts.scores, *rows)
-    return influence_covariance(influence, rows, fewest=fewest, clusters=counts.clusters)
+    estimate = influence_covariance(influence, rows, fewest=fewest, clusters=counts.clusters)
+    if measure.id == "pr_auc" and isinstance(counts.clusters, RowWeights) and fewest > 1:
+        # the curve bends at each positive: the error is that of residuals over 1 - 1 / m (HC3),
+        # times the small-sample factor sqrt(m / (m - 1)), of m effective positives
+        wider = (fewest / (fewest - 1)) ** 3
+        return replace(estimate, covariance=estimate.covariance * wider)
+    return estimate
 
 
 def _ratio_of_one_class(
@@ -236,14 +245,53 @@ def delong_estimate(
 def _bootstrap_limits(
     measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> ResampledLimits:
-    """Return percentile limits over bootstrap samples of rows, weights or clusters."""
+    """Return bootstrap limits over samples of rows, weights or clusters.
+
+    Percentiles; of measures without influence values, where that of few rows is too narrow and too
+    near to one side, the outer ones of these and of Student's t (see `_extend_by_t`).
+    """
     m = len(counts.scores)
 
     def of(drawn: Counts) -> Floats:
         return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
 
     n, name = np.concatenate([counts.positives, counts.negatives]), f"{measure.id}\0{name}"
-    return resampled_limits([(measure, of)], n, counts.clusters, wanted, name)[0]
+    if wanted.level is None or (counts.clusters is not None and counts.clusters.too_few):
+        return (nan, nan), NONE
+    (draws,) = _bootstrap_values([of], n, counts.clusters, wanted, name, numbers=1)
+    limits, method = _percentiles(measure, draws, wanted)
+    if measure.interval != "drawn" or isnan(limits[0]):
+        return limits, method
+    value = float(of(n))
+    fewest = smaller_class_size(n, counts.clusters)
+    return _extend_by_t(measure, value, draws, limits, (fewest, wanted.level)), f"{method} and t"
+
+
+def _extend_by_t(
+    measure: Measure,
+    value: float,
+    draws: Floats,
+    limits: tuple[float, float],
+    fewest_and_level: tuple[float, float],
+) -> tuple[float, float]:
+    """Return the outer ones of percentile limits, and of limits by the error of the draws (r,).
+
+    The error is sqrt(m / (m - 1)) the standard deviation of the draws, with Student's t of m - 1
+    degrees of freedom, m the rows or clusters of the smaller class, on the scale of the range.
+    Source: Hesterberg 2015, American Statistician 69:371; Efron and Tibshirani 1993, chapter 12.
+    """
+    fewest, level = fewest_and_level
+    if not fewest > 1:
+        return limits
+    error = float(np.nanstd(draws, ddof=1)) * sqrt(fewest / (fewest - 1))
+    scale, low, high = measure.limit_scale, measure.low, measure.high
+    interval = confidence_limits(
+        value, error, scale=scale, low=low, high=high, level=level, df=fewest - 1
+    )
+    lower, upper = map(float, interval)
+    if isnan(lower):
+        return limits
+    return min(limits[0], lower), max(limits[1], upper)
 
 
 Formula = Callable[[Confusion], Floats]
@@ -351,21 +399,40 @@ def resampled_limits(
     """
     if wanted.level is None or (clusters is not None and clusters.too_few):
         return [((nan, nan), NONE)] * len(measures)
-    blocks = [
-        np.array([np.atleast_1d(of(counts)) for _, of in measures])
-        for counts in draw_resamples(n, clusters, wanted, name, each=each)
+    functions = [function for _, function in measures]
+    values = _bootstrap_values(functions, n, clusters, wanted, name, numbers=each)
+    return [
+        _percentiles(measure, draws, wanted)
+        for (measure, _), draws in zip(measures, values, strict=True)
     ]
-    values = np.concatenate(blocks, axis=1)
-    found = list[ResampledLimits]()
-    for (measure, _), mine in zip(measures, values, strict=True):
-        low, high, failed = (float(one) for one in percentile_limits(mine, level=wanted.level))
-        # a value constant over resamples, but for rounding, has unknown limits
-        if not low < high or low + 1e-12 * abs(low) >= high:
-            found.append(((nan, nan), NONE))
-        else:
-            ends = max(low, measure.low), min(high, measure.high)
-            found.append((ends, describe_resampling(len(mine), failed, wanted)))
-    return found
+
+
+def _bootstrap_values(
+    functions: Sequence[Callable[[Counts], Floats]],
+    n: Counts,
+    clusters: Owned | None,
+    settings: IntervalSettings,
+    name: str,
+    *,
+    numbers: int,
+) -> Floats:
+    """Return functions of counts in bootstrap samples, (functions, r): see `resampled_limits`."""
+    blocks = [
+        np.array([np.atleast_1d(function(counts)) for function in functions])
+        for counts in draw_resamples(n, clusters, settings, name, each=numbers)
+    ]
+    return np.concatenate(blocks, axis=1)
+
+
+def _percentiles(measure: Measure, draws: Floats, settings: IntervalSettings) -> ResampledLimits:
+    """Return the percentile limits of draws (r,) of a measure, NaN if constant, and the method."""
+    level = 0.95 if settings.level is None else settings.level
+    low, high, failed = map(float, percentile_limits(draws, level=level))
+    # a value constant over resamples, but for rounding, has unknown limits
+    if not low < high or low + 1e-12 * abs(low) >= high:
+        return (nan, nan), NONE
+    interval = max(low, measure.low), min(high, measure.high)
+    return interval, describe_resampling(len(draws), failed, settings)
 
 
 def draw_resamples(
