@@ -258,7 +258,7 @@ def split_by_measure(view: TableView) -> Iterator[TableView]:
     assert isinstance(view.columns, Mapping)
     headings = {P_ADJUSTED: P_OF_MEASURE}
     columns = {headings.get(head, head): source for head, source in view.columns.items()}
-    if not others:
+    if not others or P_ADJUSTED not in view.columns:
         yield view
         return
     yield replace(view, rows=leading, note="")
