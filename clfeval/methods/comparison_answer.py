@@ -15,7 +15,7 @@ from clfeval.compare.change import (
     Change,
     comparison_row,
 )
-from clfeval.compare.paired_estimates import PairedEstimates
+from clfeval.compare.paired_estimates import NO_ROW, PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.formatting import (
@@ -270,6 +270,8 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"{model} is equivalent to {to} within {format_exact(margin)} {size}."
     elif found == NOT_WORSE and margin is not None:
         text = f"{model} is not worse than {to} by {format_exact(margin)} {size}."
+    elif row["method"] == NO_ROW and d.value == 0:
+        text = _same_predictions_text(row, model, to, title)
     elif row["p"] is None:
         text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
@@ -290,6 +292,16 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         d.high,
         harm=found == WORSE,
     )
+
+
+def _same_predictions_text(row: Row, model: str, to: str, title: str) -> str:
+    """Return the sentence on two models whose predictions differ in no row that counts."""
+    measure = CATALOG.get(str(row["measure"]))
+    verb = "predicts"
+    if measure is not None and measure.needs == "scores":
+        verb = "ranks"
+    value = format_number(as_estimate(row["new"]).value or 0.0)
+    return f"{model} {verb} every row as {to} does: both have {title} {value}."
 
 
 def _several_models(

@@ -375,6 +375,29 @@ def test_models_that_say_the_same_never_differ() -> None:
     assert (found.answer[0].code, found.answer[0].models) == ("compared", ("twin",))
 
 
+@pytest.mark.parametrize(
+    ("transform", "text"),
+    [
+        (pl.col("m0") ** 2, "b ranks every row as m0 does: both have ROC AUC "),
+        ((pl.col("m0") >= 0.5).cast(int), "b predicts every row as m0 does: both have balanced"),
+    ],
+)
+def test_models_that_differ_in_no_row_have_the_same_value_without_an_interval(
+    transform: pl.Expr, text: str
+) -> None:
+    data = table(60, 1).with_columns(b=transform)
+    if "predicts" in text:
+        data = data.with_columns(m0=pl.col("b"))
+    answers = clfeval.report(data, positive="1", reference="m0").answer
+    (compared,) = (one.text for one in answers if one.code == "compared")
+    assert compared.startswith(text)
+    assert "CI" not in compared
+    check_text(compared)
+    # with a margin, rows that do not differ show how many in the population may
+    judged = clfeval.report(data, positive="1", reference="m0", margin={"accuracy": 0.5})
+    assert rows(judged, "accuracy")["b"]["verdict"] == "equivalent"
+
+
 def together(data: pl.DataFrame, **options: Any) -> dict[str, Any]:
     (row,) = clfeval.report(data, **{"positive": "1", "reference": "m0"} | options).tables[
         "together"
