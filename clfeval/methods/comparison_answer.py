@@ -490,11 +490,11 @@ def _list_models_in_slices(significant: Sequence[Row], lead: str, reference: str
     significant: rows of differences, the harms first. q is adjusted over slices and models.
     """
     verdict = significant[0]["verdict"]
-    listed = [row for row in significant if row["verdict"] == verdict][:MOST_NAMED]
+    named_rows = [row for row in significant if row["verdict"] == verdict][:MOST_NAMED]
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} in {row['slice']} "
         f"({_signed_difference(row)}{_q_of_slice(row)})"
-        for row in listed
+        for row in named_rows
     ]
     are = "is" if len(parts) == 1 else "are"
     text = f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} "
@@ -509,7 +509,7 @@ def _signed_difference(row: Row) -> str:
 
 def _q_of_slice(row: Row) -> str:
     """Return the q-value of a slice, as it ends a bracket; empty without one."""
-    q = row["p_adjusted"]
+    q = row.get("p_adjusted")
     return f", {format_p_value(q).replace('p', 'q')}" if isinstance(q, float) else ""
 
 
