@@ -24,10 +24,10 @@ CEILINGS: Mapping[str, float] = {
     "functions of more than 100 lines": 0,
     "functions with more than 15 locals": 61,
     "functions with more than 7 parameters": 7,
-    "parameters of any type": 60,
+    "parameters of any type": 59,
     "statements that assign several calls": 273,
-    "functions with a name that says nothing": 1445,
-    "percent of bound names that say nothing": 9.6,
+    "functions with a name that says nothing": 1443,
+    "percent of bound names that say nothing": 9.5,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -172,7 +172,11 @@ def refuse_without_rows(result: Document, options: Mapping[str, Any]) -> None:
 
 
 def read_table_baseline(
-    function: Any, path: str, options: Mapping[str, Any], result: Document, on_open: OnOpen
+    function: PublicFunction,
+    path: str,
+    options: Mapping[str, Any],
+    result: Document,
+    on_open: OnOpen,
 ) -> ReadResult:
     """Return the result of the baseline, by the same function and options."""
     usable = {name: value for name, value in options.items() if name not in RESULT_OPTIONS}
@@ -182,7 +186,10 @@ def read_table_baseline(
 
 
 def read_table(
-    function: Any, table: object, options: Mapping[str, Any], on_open: OnOpen = lambda _: None
+    function: PublicFunction,
+    table: object,
+    options: Mapping[str, Any],
+    on_open: OnOpen = lambda _: None,
 ) -> ReadResult:
     """Return the result of a table, and how its predictions were read."""
     opened_tables: list[OpenedTable] = []

@@ -380,25 +380,16 @@ def public_function(steps: Steps) -> Callable[..., Document]:
             raise TypeError(f"{steps.__name__}() {error}{hint}") from None
         dialect = replace(PYTHON, arrays=_options_with_arrays(given))
         try:
-            listener = _ignore if on_open is None else on_open
+            listener = _OpenedTables(on_open)
             first, second = map(bound.arguments.get, ARGUMENTS)
             keywords = {name: value for name, value in given.items() if name not in ARGUMENTS}
             table, used = frame_from_arrays(first, second, keywords)
             if second is not None and "source" in shape.parameters:
                 used = {"source": "predictions", **used}  # mlcps reads metrics by default
             write_call = partial(_python_call, steps.__name__, options, used)
-            opened: list[OpenedTable] = []
-
-            def hear(read: OpenedTable) -> None:
-                opened.append(read)
-                listener(read)
-
-            result = compute_or_ask(command, steps, table, used, hear, write_call)
+            result = compute_or_ask(command, steps, table, used, listener, write_call)
             found = _in_python(result, options, dialect)
-            if second is None:
-                source = _source(steps.__name__, table, used, opened)
-                object.__setattr__(found, "source", source)
-            return found
+            return found if second is not None else listener.with_source(found, table, used)
         except ClfevalError as error:
             fill_error(error, options, dialect)
             raise
@@ -426,24 +417,35 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     return called
 
 
-def _source(
-    function: str, table: object, options: Mapping[str, Any], opened: Sequence[OpenedTable]
-) -> ResultSource:
-    """Return what a result is computed from, without a table in memory that has no ids."""
-    has_ids = any(isinstance(one, Predictions) and one.columns.id is not None for one in opened)
-    files = table if isinstance(table, (list, tuple)) else [table]
-    is_in_files = all(isinstance(file, (str, os.PathLike)) for file in files)
-    return ResultSource(function, table if has_ids or is_in_files else None, options)
+class _OpenedTables:
+    """The tables that a call has opened, which it tells a listener."""
+
+    def __init__(self, listener: OnOpen | None) -> None:
+        self.listener = listener
+        self.tables = list[OpenedTable]()
+
+    def __call__(self, table: OpenedTable) -> None:
+        """Add a table, and tell the listener."""
+        self.tables.append(table)
+        if self.listener is not None:
+            self.listener(table)
+
+    def with_source(self, result: Result, table: object, options: Mapping[str, Any]) -> Result:
+        """Return a result with what it was computed from; no table in memory that has no ids."""
+        predictions = [opened for opened in self.tables if isinstance(opened, Predictions)]
+        has_ids = any(opened.columns.id is not None for opened in predictions)
+        files = table if isinstance(table, (list, tuple)) else [table]
+        is_in_files = all(isinstance(file, (str, os.PathLike)) for file in files)
+        function = result.command.replace("-", "_")
+        source = ResultSource(function, table if has_ids or is_in_files else None, options)
+        object.__setattr__(result, "source", source)
+        return result
 
 
 def _options_with_arrays(keywords: Mapping[str, object]) -> frozenset[str]:
     """Return the options whose columns are given as arrays by name, not by names of columns."""
     names = as_list(keywords.get("by"))
     return frozenset() if all(isinstance(name, str) for name in names) else frozenset({"by"})
-
-
-def _ignore(_: OpenedTable) -> None:
-    """Do nothing with a table that was opened."""
 
 
 def _refuse_models(function: str, tables: Sequence[object]) -> None:

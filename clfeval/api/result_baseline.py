@@ -42,13 +42,13 @@ def result_baseline(result: Document, source: ResultSource, gates: Gates) -> Bas
     if not (_can_be_read(source) and _can_be_read(earlier)):
         return None
     current, is_changed = _read_again(source, result)
-    before, was_changed = _read_again(earlier, baseline)
-    if any(_has_no_ids(read) for read in (current, before)):
+    earlier_read, was_changed = _read_again(earlier, baseline)
+    if any(_has_no_ids(read) for read in (current, earlier_read)):
         return None
-    obstacle = join_obstacle(result, current.predictions, before.predictions)
+    obstacle = join_obstacle(result, current.predictions, earlier_read.predictions)
     obstacle = CHANGED_SINCE if is_changed or was_changed else obstacle
     compared = ComparedTables(source.table, earlier.table, "the baseline")
-    return baseline_of_rows(compared, current, before, source.options, gates, obstacle)
+    return baseline_of_rows(compared, current, earlier_read, source.options, gates, obstacle)
 
 
 def _table_baseline(
@@ -59,15 +59,15 @@ def _table_baseline(
         return None
     refuse_without_rows(result, source.options)
     function = PUBLIC_FUNCTIONS[source.function]
-    before = read_table_baseline(function, path, source.options, result, lambda _: None)
+    earlier_read = read_table_baseline(function, path, source.options, result, lambda _: None)
     current = ReadResult(result, None)
     obstacle: str | None = NO_IDS
     if _can_be_read(source):
         current, is_changed = _read_again(source, result)
-        obstacle = join_obstacle(result, current.predictions, before.predictions)
+        obstacle = join_obstacle(result, current.predictions, earlier_read.predictions)
         obstacle = CHANGED_SINCE if is_changed else obstacle
     compared = ComparedTables(source.table, path, basename(path))
-    return baseline_of_rows(compared, current, before, source.options, gates, obstacle)
+    return baseline_of_rows(compared, current, earlier_read, source.options, gates, obstacle)
 
 
 def _can_be_read(source: ResultSource) -> bool:

@@ -255,10 +255,14 @@ def comparison_row(
     part: str | None = None,
     best: str | None = None,
     se: float | None = None,
+    df: float | None = None,
     detectable: float | None = None,
     method: str | None = None,
 ) -> Row:
-    """Return a row of the table `comparisons`: the change of a measure between two sides."""
+    """Return a row of the table `comparisons`: the change of a measure between two sides.
+
+    df: degrees of freedom where interval and p are those of Student's t.
+    """
     return {
         "against": against,
         "slice": part,
@@ -275,6 +279,7 @@ def comparison_row(
         "paired": change.paired,
         "rows": change.rows,
         "se": se,
+        "df": df,
         "detectable": detectable,
         "method": method,
     }

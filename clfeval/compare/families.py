@@ -421,6 +421,7 @@ def reference_rows(
             family.level,
             margin=margin,
             se=number_or_none(error) or None,
+            df=estimates.student_df(i, j),
             method=estimates.method(i, j, wide=widened[k]),
             detectable=number_or_none(detectable[k]),
         )
@@ -463,6 +464,7 @@ def slice_reference_rows(
                 level,
                 margin=margins.get(metric),
                 part=label,
+                df=one.student_df(i, j),
                 method=one.method(i, j, wide=False),
             )
 

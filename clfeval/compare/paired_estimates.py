@@ -144,6 +144,11 @@ class PairedEstimates:
         plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
         return f"{plain}{REACHING}" if wide else plain
 
+    def student_df(self, first: int, second: int) -> float | None:
+        """Return the degrees of freedom of Student's t of a pair; None of another method."""
+        df = float(self._quantile_df(first, second))
+        return df if 0 < df < np.inf and self.known.errors[first, second] > 0 else None
+
     def _quantile_df(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return the degrees of freedom of the quantiles of pairs, infinite of normal ones."""
         df = self.known.df[first, second]

@@ -21,7 +21,7 @@ from clfeval.records import dataclass, replace
 LOGIT = "DeLong, logit"
 OUTER = "DeLong, logit, and Newcombe's score interval"
 BORDER = "exact bound at the border"
-TIED = "exact bound, all scores tied"
+TIED = "none: all scores are equal"
 TOO_FEW, FEW_CLUSTERS = "too few rows", "too few clusters"
 CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
 _BLOCK = 2**15  # scores per block, few enough to stay in the cache
@@ -112,7 +112,7 @@ def auc_interval(
 
     won, lost: twice the pairs in order and those out of it, ties once in either; classes: P and N;
     spread: the sums of squares of each positive's and each negative's share less the area; tied:
-    all rows have one score.
+    all rows have one score, of which the area is 1/2 in every sample, without an interval.
     """
     z, few, (rows, others) = critical_value(level), min(classes), classes
     value, variance = won / (won + lost), math.nan
@@ -120,7 +120,7 @@ def auc_interval(
         variance = sum(s / (n - 1) / n for s, n in zip(spread, classes, strict=True))
     bound = tail_probability(level) ** (1 / few)
     if tied:
-        return AucInterval(value, bound / 2, 1 - bound / 2, variance, TIED)
+        return AucInterval(value, math.nan, math.nan, variance, TIED)
     if not lost:
         return AucInterval(value, bound, 1.0, variance, BORDER)
     if not won:
@@ -221,10 +221,10 @@ def clustered_auc(
 
 
 def _bound_by_pairs(area: AucInterval, pairs: float, level: float) -> AucInterval:
-    """Return an area of 0 or 1, or of tied scores, bounded by the pairs of different clusters."""
+    """Return an area of 0 or 1 bounded by the pairs of different clusters."""
     bound = tail_probability(level) ** (1 / pairs) if pairs else 0.0
     if area.method == TIED:
-        return replace(area, low=bound / 2, high=1 - bound / 2)
+        return area
     if area.value == 1:
         return replace(area, low=bound, high=1.0)
     return replace(area, low=0.0, high=1 - bound)

@@ -16,7 +16,7 @@ from clfeval.compare.change import (
     comparison_row,
 )
 from clfeval.compare.not_excluded import LargestHarm
-from clfeval.compare.paired_estimates import PairedEstimates
+from clfeval.compare.paired_estimates import NO_ROW, PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.formatting import (
@@ -276,6 +276,8 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"{model} is equivalent to {to} within {format_exact(margin)} {size}."
     elif found == NOT_WORSE and margin is not None:
         text = f"{model} is not worse than {to} by {format_exact(margin)} {size}."
+    elif row["method"] == NO_ROW and d.value == 0:
+        text = _same_predictions_text(row, model, to, title)
     elif row["p"] is None:
         text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
@@ -296,6 +298,16 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         d.high,
         harm=found == WORSE,
     )
+
+
+def _same_predictions_text(row: Row, model: str, to: str, title: str) -> str:
+    """Return the sentence on two models whose predictions differ in no row that counts."""
+    measure = CATALOG.get(str(row["measure"]))
+    verb = "predicts"
+    if measure is not None and measure.needs == "scores":
+        verb = "ranks"
+    value = format_number(as_estimate(row["new"]).value or 0.0)
+    return f"{model} {verb} every row as {to} does: both have {title} {value}."
 
 
 def _several_models(
@@ -491,11 +503,11 @@ def _list_models_in_slices(significant: Sequence[Row], lead: str, reference: str
     significant: rows of differences, the harms first. q is adjusted over slices and models.
     """
     verdict = significant[0]["verdict"]
-    listed = [row for row in significant if row["verdict"] == verdict][:MOST_NAMED]
+    named_rows = [row for row in significant if row["verdict"] == verdict][:MOST_NAMED]
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} in {row['slice']} "
         f"({_signed_difference(row)}{_q_of_slice(row)})"
-        for row in listed
+        for row in named_rows
     ]
     are = "is" if len(parts) == 1 else "are"
     text = f"Within slices, by {CATALOG[lead].title}, {join_words(parts)} {are} "
@@ -510,7 +522,7 @@ def _signed_difference(row: Row) -> str:
 
 def _q_of_slice(row: Row) -> str:
     """Return the q-value of a slice, as it ends a bracket; empty without one."""
-    q = row["p_adjusted"]
+    q = row.get("p_adjusted")
     return f", {format_p_value(q).replace('p', 'q')}" if isinstance(q, float) else ""
 
 

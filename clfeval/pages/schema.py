@@ -96,7 +96,7 @@ COMMON = (
             *cols("flag", "paired"),
             Column("rows", "weight?"),
             Column("se", "number?", "standard error"),
-            *cols("number?", "detectable"),
+            *cols("number?", "df detectable"),
             *cols("text?", "method"),
             *cols("number?", "bound", when="?"),
         ),
@@ -142,6 +142,7 @@ SHARED: Mapping[str, str] = {
     "paired": "whether both sides have the same rows",
     "comparisons.rows": "number of rows compared, or of runs",
     "se": "standard error of the difference",
+    "comparisons.df": "degrees of freedom of Student's t, by which interval and p are computed",
     "detectable": "the smallest difference that is detected with power 0.8; unknown below 10 rows "
     "of a class",
     "comparisons.method": "method of the interval and p",

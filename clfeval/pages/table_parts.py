@@ -30,8 +30,10 @@ from clfeval.pages.schema import (
     comparison_rows,
 )
 from clfeval.placeholders import END, OPTION
+from clfeval.records import replace
 
 T = TypeVar("T")
+P_ADJUSTED, P_OF_MEASURE = "p, adjusted", "p (this measure)"
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 WIDE = 12  # columns of a bar
@@ -245,6 +247,25 @@ def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
     yield from (view for view in views if view.table in result.tables)
 
 
+def split_by_measure(view: TableView) -> Iterator[TableView]:
+    """Yield the differences of the leading measure, the first, and then those of the others.
+
+    The p of these has a heading of its own: one question has one p, which is not adjusted for the
+    number of measures.
+    """
+    rows = view.rows or ()
+    leading = [row for row in rows if row["measure"] == rows[0]["measure"]]
+    others = [row for row in rows if row["measure"] != rows[0]["measure"]]
+    assert isinstance(view.columns, Mapping)
+    headings = {P_ADJUSTED: P_OF_MEASURE}
+    columns = {headings.get(head, head): source for head, source in view.columns.items()}
+    if not others or P_ADJUSTED not in view.columns:
+        yield view
+        return
+    yield replace(view, rows=leading, note="")
+    yield replace(view, title=f"{view.title}: other measures", columns=columns, rows=others)
+
+
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
     runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
@@ -263,9 +284,9 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     }
     note = ""
     if any(row["p"] is not None for row in rows):
-        columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
+        columns |= {P_ADJUSTED: "p_adjusted", "verdict": "verdict"}
         note = "intervals, p and verdict are adjusted for all models"
-    yield TableView(
+    view = TableView(
         "comparisons",
         f"{kind} {title}{over_runs}",
         columns,
@@ -275,6 +296,7 @@ def difference_tables(result: Document) -> Iterator[TableView]:
         lead="difference_adjusted",
         rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
     )
+    yield from split_by_measure(view)
 
 
 BEST_TABLE = Table(

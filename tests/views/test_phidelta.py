@@ -116,8 +116,15 @@ def test_what_is_asked_for_stands_directly_under_the_answer(
 
 
 def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> None:
-    differences = first_open(cancer(reference="svm"))
-    assert cells(differences, "model") == ["logreg", "naive_bayes", "knn", "tree", "forest"] * 2
+    result = cancer(reference="svm")
+    leading, others = (
+        layout_table(view, result)
+        for view in sort_tables(result).opened
+        if view.table == "comparisons"
+    )
+    for part, measure in ((leading, "delta"), (others, "phi")):
+        assert cells(part, "model") == ["logreg", "naive_bayes", "knn", "tree", "forest"]
+        assert {*cells(part, "measure")} == {measure}
     rows: list[Any] = [
         {"prevalence": p, "precision": Estimate(v)}
         for p, v in ((0.1, 0.2), (0.1, None), (0.1, 0.4), (0.5, 0.1), (0.5, 0.9))

@@ -138,8 +138,7 @@ def multiclass_result(
     if options.dummies:
         requested = question.requested
         tables["baselines"] = _baseline_table(all_rows, requested, measured.rows, options.seed)
-    by_log_loss = _ranking_by_log_loss(measured, options)
-    leader, *further = report_answer(ranking, (), tests, _equal_labels(all_rows), by_log_loss)
+    leader, *further = _leader_answers(ranking, tables, all_rows, measured, options)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
@@ -180,6 +179,20 @@ def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
     """Return the groups of models with equal labels."""
     votes = zip(all_rows.models, all_rows.votes.T, strict=True)
     return EqualModels(identical_columns(dict(votes)))
+
+
+def _leader_answers(
+    ranking: ModelRanking,
+    tables: Mapping[str, Sequence[Row]],
+    all_rows: ClassPatterns,
+    measured: ClassMeasures,
+    options: ReportOptions,
+) -> tuple[Answer, ...]:
+    """Return the sentences on the best model, its calibration, and the ranking by log loss."""
+    by_log_loss = _ranking_by_log_loss(measured, options)
+    return report_answer(
+        ranking, (), tables["calibration_tests"], _equal_labels(all_rows), by_log_loss
+    )
 
 
 def _ranking_by_log_loss(measured: ClassMeasures, options: ReportOptions) -> SecondRanking:

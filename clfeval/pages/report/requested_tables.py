@@ -27,8 +27,10 @@ from clfeval.pages.table_parts import (
     format_exact,
     format_interval,
     sort_by_column,
+    split_by_measure,
 )
 from clfeval.placeholders import ADD, END, OPTION
+from clfeval.records import replace
 
 RECALL = "recall:class="  # measures of the recall of a class
 FEW = 15  # comparisons, or slices, shown where an option asks for them
@@ -47,6 +49,8 @@ MCNEMAR = TableView(
     "mcnemar",
     "McNemar tests: rows that one of two models predicts correctly",
     "model reference newly_right newly_wrong p?",
+    note="p: exact mid-p, given the rows that only one model predicts correctly; the p of accuracy "
+    "uses the variance over all rows",
     rank="asked",
 )
 RESOLUTION = TableView(
@@ -65,7 +69,9 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
     yield from run_tables(result)
     yield from same_specificity_tables(result)
     if rows := comparison_rows(result, "reference"):
-        yield _difference_table(result, rows)
+        leading, *others = split_by_measure(_difference_table(result, rows))
+        yield _with_degrees_of_freedom(leading)
+        yield from others
     baselines = _baseline_table(result.tables.get("baselines", ()))
     yield from existing_tables(result, MCNEMAR, baselines, RESOLUTION, CHANGES)
 
@@ -73,11 +79,12 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
 def _difference_table(result: Document, rows: Sequence[Row]) -> TableView:
     """Return the table of differences between models on the same rows."""
     pairs = {(row["model"], row["reference"]): row for row in rows}
-    columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
+    columns: dict[str, Source] = {"measure": "measure", "model": "model", "minus": "reference"}
+    if _has_one_reference(result, rows) or len(pairs) == 1:
+        columns.pop("minus")
     if len(pairs) == 1:
         columns.pop("model")
-    elif not _has_one_reference(result, rows):
-        columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
+    columns |= SHORT
     return TableView(
         "comparisons",
         _difference_title(result, rows),
@@ -89,6 +96,21 @@ def _difference_table(result: Document, rows: Sequence[Row]) -> TableView:
         lead="difference_adjusted",
         whole=True,
     )
+
+
+def _with_degrees_of_freedom(view: TableView) -> TableView:
+    """Return the differences of one pair of models with those of Student's t, where it is used.
+
+    Of several models a narrow screen has no room for them.
+    """
+    assert isinstance(view.columns, Mapping)
+    if "model" in view.columns or not any(row["df"] for row in view.rows or ()):
+        return view
+    return replace(view, columns={**view.columns, "df": _degrees_of_freedom}, right=("df",))
+
+
+def _degrees_of_freedom(row: Row) -> Cell:
+    return f"{row['df']:,.4g}" if row["df"] else None
 
 
 def _has_one_reference(result: Document, rows: Sequence[Row]) -> bool:
@@ -163,14 +185,15 @@ def run_tables(result: Document) -> Iterator[TableView]:
         less: dict[str, Source] = {"minus": "reference"}
         if len(references) == 1:
             title, less = f"Differences from {quote_if_ambiguous(*references)}, means over runs", {}
-        columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
+        columns: dict[str, Source] = {"measure": "measure", "model": "model", **less}
+        columns |= SHORT
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
             note += (
                 "; runs of the same rows have them only for the leading measure and "
                 f"{OPTION}--measure{END}"
             )
-        yield TableView(
+        view = TableView(
             "comparisons",
             title,
             columns,
@@ -182,6 +205,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
             whole=True,
             name="runs_compared",
         )
+        yield from split_by_measure(view)
 
 
 EXTREMES = TableView(
@@ -295,7 +319,7 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
         columns["measure"] = "measure"
     else:
         title += f", by {column_heading(*measures)}"
-    yield TableView(
+    view = TableView(
         "comparisons",
         title,
         {**columns, "model": "model", **SHORT},
@@ -307,6 +331,7 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
         whole=True,
         name="within",
     )
+    yield from split_by_measure(view)
 
 
 def _inside_and_outside(result: Document) -> TableView:

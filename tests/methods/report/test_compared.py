@@ -305,6 +305,25 @@ def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
         assert (apart(row).value or 0) <= 0
 
 
+def test_p_is_that_of_students_t_with_the_degrees_of_freedom_of_the_row() -> None:
+    """At most the rows of the smaller class less 1; p in McNemar's table is another one."""
+    found = clfeval.report(table(), positive="1", reference="m0", model=["m0", "m2"])
+    fewest = min(table()["truth"].sum(), 120 - table()["truth"].sum())
+    compared = found.tables["comparisons"]
+    for row in compared:
+        if row["measure"] in ("roc_auc", "brier", "accuracy", "mcc"):
+            t = abs(apart(row).value or 0) / float(str(row["se"]))
+            assert row["p"] == pytest.approx(2 * stats.t.sf(t, row["df"]), rel=1e-6)
+            assert 0 < float(str(row["df"])) <= fewest - 1
+    text = str(found)
+    leading, _, others = text.partition(": other measures")
+    assert [heading in leading for heading in ("p, adjusted", "p (this measure)")] == [True, False]
+    assert [heading in others for heading in ("p, adjusted", "p (this measure)")] == [False, True]
+    (degrees,) = {row["df"] for row in compared if row["measure"] == "roc_auc"}
+    assert f"{degrees:.4g}" in leading.splitlines()[-3]
+    assert "given the rows that only one model predicts correctly" in " ".join(others.split())
+
+
 @pytest.mark.parametrize(
     ("models", "reference", "opening"),
     [
@@ -354,6 +373,29 @@ def test_models_that_say_the_same_never_differ() -> None:
     assert (area["p"], apart(area)) == (1, Estimate(0.0, pytest.approx(-most), pytest.approx(most)))
     assert area["verdict"] == "undecided"
     assert (found.answer[0].code, found.answer[0].models) == ("compared", ("twin",))
+
+
+@pytest.mark.parametrize(
+    ("transform", "text"),
+    [
+        (pl.col("m0") ** 2, "b ranks every row as m0 does: both have ROC AUC "),
+        ((pl.col("m0") >= 0.5).cast(int), "b predicts every row as m0 does: both have balanced"),
+    ],
+)
+def test_models_that_differ_in_no_row_have_the_same_value_without_an_interval(
+    transform: pl.Expr, text: str
+) -> None:
+    data = table(60, 1).with_columns(b=transform)
+    if "predicts" in text:
+        data = data.with_columns(m0=pl.col("b"))
+    answers = clfeval.report(data, positive="1", reference="m0").answer
+    (compared,) = (one.text for one in answers if one.code == "compared")
+    assert compared.startswith(text)
+    assert "CI" not in compared
+    check_text(compared)
+    # with a margin, rows that do not differ show how many in the population may
+    judged = clfeval.report(data, positive="1", reference="m0", margin={"accuracy": 0.5})
+    assert rows(judged, "accuracy")["b"]["verdict"] == "equivalent"
 
 
 def together(data: pl.DataFrame, **options: Any) -> dict[str, Any]:
