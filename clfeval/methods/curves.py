@@ -21,13 +21,13 @@ from clfeval.measures.odds import OutcomeCosts, phi_delta
 from clfeval.measures.record import Population
 from clfeval.methods.confidence_limits import measure_limits
 from clfeval.methods.estimates import Cells, estimate_column, rows_from_columns
-from clfeval.methods.measurement.score_measures import (
+from clfeval.methods.measurement.net_benefits import (
     CONTRIBUTION_DIGITS,
     RowContributions,
     confusions_at,
-    estimate_score_measure,
     net_benefit_estimates,
 )
+from clfeval.methods.measurement.score_measures import RowContributions, estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass
 

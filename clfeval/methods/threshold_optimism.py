@@ -19,8 +19,9 @@ from clfeval.measures.record import CLASS_REASONS
 from clfeval.methods.curves import RocPoints, candidate_points, hull_places, roc_points
 from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.label_measures import float_confusion
+from clfeval.methods.measurement.net_benefits import confusions_at
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import confusions_at, resample_rows
+from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.records import dataclass, replace
 
 DRAWS = 400  # bootstrap tables

@@ -27,6 +27,7 @@ from clfeval.methods.measurement.label_measures import (
     TableResampler,
     measure_row,
 )
+from clfeval.methods.measurement.net_benefits import net_benefit
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
@@ -35,7 +36,6 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
-from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import replace
 

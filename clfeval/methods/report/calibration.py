@@ -31,7 +31,7 @@ from clfeval.methods.confidence_limits import exact_limits
 from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
-from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
+from clfeval.methods.measurement.net_benefits import confusions_at, confusions_between
 from clfeval.records import replace
 
 BINS = 10

@@ -21,13 +21,9 @@ from clfeval.methods.measurement.measure_rows import (
     score_measure_rows,
     takes_scores,
 )
+from clfeval.methods.measurement.net_benefits import confusions_at, net_benefit_of_table
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import (
-    confusions_at,
-    delong_estimate,
-    influence_estimate,
-    net_benefit_of_table,
-)
+from clfeval.methods.measurement.score_measures import delong_estimate, influence_estimate
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.slice_tests import (
     Complement,

@@ -27,8 +27,8 @@ from clfeval.methods.measurement.label_measures import (
     estimate_label_measure,
     float_confusion,
 )
+from clfeval.methods.measurement.net_benefits import confusions_at
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.options import Interval, IntervalSettings
 from clfeval.methods.other_prevalences import (
     UsedThreshold,

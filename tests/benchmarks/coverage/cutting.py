@@ -25,8 +25,8 @@ from clfeval.document import Row, as_estimate
 from clfeval.measures.catalog import measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.measurement.net_benefits import confusions_at
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.report.threshold_rules import parse_rules, parse_zones
 from clfeval.methods.report.thresholds import (
     abstention_rows,

@@ -15,7 +15,8 @@ from scipy.stats import norm
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measurement.score_measures import estimate_score_measure, net_benefit
+from clfeval.methods.measurement.net_benefits import net_benefit
+from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from tests.benchmarks.coverage import Line
 

@@ -29,8 +29,9 @@ from clfeval.measures.record import Measure
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement.label_measures import LabelLimitSettings
 from clfeval.methods.measurement.label_measures import estimate_label_measure as measured_hard
+from clfeval.methods.measurement.net_benefits import net_benefit
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import estimate_score_measure, net_benefit
+from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from tests.benchmarks.coverage import Line
 

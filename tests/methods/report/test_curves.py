@@ -20,7 +20,7 @@ from clfeval.inference.distributions import critical_value, simultaneous_level
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.methods.curves import GRID, RocPoints, decision_rows, isotonic_rows, roc_points
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.score_measures import net_benefit
+from clfeval.methods.measurement.net_benefits import net_benefit
 from clfeval.methods.report.calibration import (
     calibration_rows,
     choose_points,

@@ -1,0 +1,197 @@
+"""The 2 x 2 tables of scores at thresholds, and net benefits there with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from math import nan
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.clusters_and_weights import RowWeights, largest_weights
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate
+from clfeval.inference.distributions import critical_value, student_quantile
+from clfeval.inference.influence_and_clusters import measure_difference
+from clfeval.inference.proportions import score_parts, wilson_limits
+from clfeval.inference.resampling import weighted_difference
+
+CONTRIBUTION_DIGITS = 9  # beyond them is rounding
+
+
+def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
+    """Return the 2 x 2 tables at thresholds, (t,), with the cluster sums for intervals."""
+    first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
+    return confusions_between(counts, first, np.full(len(cuts), len(counts.scores)))
+
+
+def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
+    """Return the 2 x 2 tables, (t,), where scores at indices [first, last) are positive."""
+    m, ends = len(counts.scores), counts.running
+    tp, fp = ends[:, last] - ends[:, first]
+    p, n = (np.full(len(first), part[-1]) for part in ends)
+    sums = None
+    if isinstance(counts.clusters, RowWeights):
+        squares = counts.clusters.squares.reshape(2, m)
+        ends = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
+        whole = (np.full(len(first), part[-1]) for part in ends)
+        sums = _row_products(*(ends[:, last] - ends[:, first]), *whole)
+    elif counts.clusters is not None:
+        sums = counts.clusters.ranges(m, first, last)
+        sums = np.full_like(sums, nan) if counts.clusters.too_few else sums
+    names = tuple(map(str, range(len(first))))
+    largest = largest_weights(counts.clusters, len(first))
+    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums, largest)
+
+
+def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
+    """Return the net benefit at the threshold t, and its standard error.
+
+    NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
+    Limits are those of `weighted_difference`. In clusters the sum is over cluster totals, times g /
+    (g-1) with g = M² / sum M_c²; counts are divided by the design effect, at least 1, and the
+    quantile is Student's t with g - 1 degrees of freedom. Weights are clusters of one row.
+    Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
+    rows; no limits with level None, or in one cluster.
+    Errors: ValueError unless 0 < level < 1.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565; the design effect: Korn and
+    Graubard 1998, Survey Methodology 24:193; g: Carter, Schnepel and Steigerwald 2017, Review of
+    Economics and Statistics 99:698.
+    """
+    return net_benefit_of_table(confusions_at(counts, np.array([t])), t, level)
+
+
+def net_benefit_of_table(
+    found: ConfusionCounts, t: float, level: float | None
+) -> tuple[Estimate, float]:
+    """Return the net benefit of a 2 x 2 table at the threshold t, and its standard error."""
+    if not 0 < t < 1:
+        return Estimate(None, reason="certain_threshold"), nan
+    one, none = np.ones(1), np.zeros(1)
+    mine = (one, np.array([t / (1 - t)]), none, none)
+    return net_benefit_estimates(found, mine, level)[0], float(_standard_errors(found, mine)[0])
+
+
+# of a row to a net benefit: of TP added, of FP subtracted, of TN added, of FN subtracted
+RowContributions = tuple[Floats, ...]
+
+
+def _mean_contributions(found: ConfusionCounts, each: RowContributions) -> Floats:
+    """Return the mean contribution of rows, (t,)."""
+    hit, false, right, missed = each
+    added = hit * found.tp + right * found.tn
+    return divide(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
+
+
+def net_benefit_estimates(
+    found: ConfusionCounts, each: RowContributions, level: float | None
+) -> list[Estimate]:
+    """Return the means of the contributions of rows, (t,), with the limits of `net_benefit`."""
+    values = _mean_contributions(found, each)
+    if level is None or not (_effective_parts(found) > 1).all():
+        return [Estimate(value) for value in values.tolist()]
+    effect, z = _design(found, partial(_standard_errors, each=each), level)
+    hit, false, right, missed = each
+    against = right > 0  # compared with treat-all only TN and FN differ
+    _, low, high = weighted_difference(
+        np.where(against, right, hit),
+        np.where(against, found.tn, found.tp) / effect,
+        np.where(against, missed, false),
+        np.where(against, found.fn, found.fp) / effect,
+        (found.positives + found.negatives) / effect,
+        level=level,
+        z=z,
+    )
+    low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
+    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*three) for three in ends]
+
+
+def _design(
+    tables: ConfusionCounts, standard_errors: Callable[[ConfusionCounts], Floats], level: float
+) -> tuple[Floats, Floats | None]:
+    """Return divisors of counts, (t,), and Student's t for clusters or weights, else None.
+
+    The design effect, at least 1; where the error is 0, from the sizes of clusters.
+    """
+    if tables.sums is None:
+        return np.ones(len(tables.tp)), None
+    alone = standard_errors(replace(tables, sums=None))
+    effect = tables.sums[:, 2:, 2:].sum(axis=(1, 2)) / (tables.positives + tables.negatives)
+    effect = np.sqrt(effect)
+    effect = np.divide(standard_errors(tables), alone, out=effect, where=alone > 0) ** 2
+    return np.maximum(effect, 1.0), student_quantile(_effective_parts(tables) - 1, level=level)
+
+
+def standardised_estimates(
+    tables: ConfusionCounts, t: Floats, level: float | None
+) -> list[Estimate]:
+    """Return the standardised net benefits at thresholds, (t,), with their limits.
+
+    TP/P - w FP/P, w = t / (1 - t), by square-and-add of Wilson's limits of TP / P and, of FP / P,
+    those of the share FP / (FP + P), of which it is the odds; the two ratios are uncorrelated.
+    Clusters and weights as in `net_benefit`.
+    Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
+    """
+    odds = t / (1 - t)
+    p = np.asarray(tables.positives, np.float64)
+    rates = divide(tables.tp, p), odds * divide(tables.fp, p)
+    values = rates[0] - rates[1]
+    if level is None or not (_effective_parts(tables) > 1).all():
+        return [Estimate(value) for value in values.tolist()]
+    effect, z = _design(tables, partial(_ratio_errors, odds=odds, values=values), level)
+    quantile = critical_value(level) if z is None else z
+    hits = wilson_limits(score_parts(tables.tp / effect, p / effect), quantile)
+    lowest, highest = wilson_limits(
+        score_parts(tables.fp / effect, (tables.fp + p) / effect), quantile
+    )
+    alarms = (odds * divide(lowest, 1 - lowest), odds * divide(highest, 1 - highest))
+    _, low, high = measure_difference(rates[0], *hits, rates[1], *alarms, 0.0)
+    low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
+    limits = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*three) for three in limits]
+
+
+def _ratio_errors(tables: ConfusionCounts, odds: Floats, values: Floats) -> Floats:
+    """Return the standard errors of (TP - odds FP) / P with these values, (t,)."""
+    slopes = np.array([np.ones(len(odds)), -odds, -values, np.zeros(len(odds))])
+    return divide(_linear_errors(tables, slopes), tables.positives)
+
+
+def _effective_parts(found: ConfusionCounts) -> Floats:
+    """Return the effective number of clusters, or of weighted rows, (t,); else infinite."""
+    if found.sums is None:
+        return np.full(len(found.tp), np.inf)
+    total = (found.positives + found.negatives).astype(np.float64)
+    return np.round(divide(total**2, found.sums[:, 2:, 2:].sum(axis=(1, 2))), CONTRIBUTION_DIGITS)
+
+
+def _standard_errors(found: ConfusionCounts, each: RowContributions) -> Floats:
+    """Return the standard errors of the mean contributions, (t,)."""
+    hit, false, right, missed = each
+    # as sums of TP, FP, P and N
+    around = np.array([hit + missed, -false - right, -missed, right])
+    around = around - _mean_contributions(found, each) * np.array([0, 0, 1, 1])[:, None]
+    return divide(_linear_errors(found, around), found.positives + found.negatives)
+
+
+def _linear_errors(tables: ConfusionCounts, slopes: Floats) -> Floats:
+    """Return the standard errors of sums of TP, FP, P and N with these slopes, (4, t): (t,)."""
+    cells = (tables.tp, tables.fp, tables.positives, tables.negatives)
+    sums = _row_products(*cells) if tables.sums is None else tables.sums
+    g = _effective_parts(tables)
+    squares = np.einsum("it,tij,jt->t", slopes, sums, slopes)
+    squares = squares / (1 - 1 / np.where(g > 1, g, nan))
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+
+def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4), of squared weights."""
+    sums = np.zeros((len(tp), 4, 4))
+    for hit, every, part, whole in ((0, 2, tp, positives), (1, 3, fp, negatives)):
+        sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part
+        sums[:, every, every] = whole
+    return sums
