@@ -27,7 +27,7 @@ from clfeval.methods.measurement.net_benefits import (
     confusions_at,
     net_benefit_estimates,
 )
-from clfeval.methods.measurement.score_measures import RowContributions, estimate_score_measure
+from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass
 
