@@ -157,7 +157,7 @@ def _term_names(page: Page, term: Term) -> Iterator[str]:
     yield term.name
     yield heading_on_one_line(term.heading)
     keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
-    yield from (head for head, key in page.headings.items() if key in keys)
+    yield from (head for head, key in page.all_headings.items() if key in keys)
     if term.name == _INTERVAL_WORD:
         yield "CI"
 

@@ -187,6 +187,10 @@ class TableView:
     places: Sequence[Sign] | None = None
 
 
+# headings of tables that every page may have
+SHARED_HEADINGS: Mapping[str, str] = {"p (this measure)": "p_adjusted"}
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The layout of a command's results.
@@ -238,9 +242,14 @@ class Page:
         tables = [self.table(table)] if table else [*self.tables, Table("", self.summary)]
         return next((c for one in tables for c in one.columns if c.name == name), None)
 
+    @property
+    def all_headings(self) -> Mapping[str, str]:
+        """The headings of this page, and those that every page has."""
+        return {**SHARED_HEADINGS, **self.headings}
+
     def meaning(self, name: str, table: str = "") -> str:
         """Return the meaning of a column or heading; empty if the glossary lacks it."""
-        key = self.headings.get(name, name)
+        key = self.all_headings.get(name, name)
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
 
 

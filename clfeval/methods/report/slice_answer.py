@@ -55,7 +55,8 @@ class SliceModels:
         models = candidates_first(ranked, reference)
         if best_set is not None and reference is None and not requested:
             ties = best_set.ties
-            models = [model for model in models if ties.get(model) is not False] or models[:1]
+            models = [model for model in models if ties.get(model, False) is not False]
+            models = models or [*candidates_first(ranked, reference)][:1]
         return cls(
             models[:MOST_MODELS],
             len(models) == len(ranked) <= MOST_MODELS,

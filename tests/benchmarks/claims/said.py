@@ -16,15 +16,20 @@ from clfeval.document import Answer, Cell, Row, as_estimate, cell_value
 ALPHA = 0.05
 SIGNIFICANT = ("worse", "better", "changed")
 OTHER_SIDES = ("slice", "run", "baseline", "label")  # of `against`, which are not models
-RANKING, OPERATING, CALIBRATION = ("compared", "best"), ("operating-point",), ("probabilities",)
+RANKING, OPERATING, CALIBRATION = (
+    ("compared", "best"),
+    ("operating-point",),
+    ("probabilities", "miscalibrated"),
+)
 SLICES, BASELINE, BASELINE_ROWS = ("slices",), ("baseline",), ("baseline-rows",)
 SIDES = {"operating-point": "reference", "compared": "reference", "baseline": "baseline"}
 RATES = {"operating-point": ("sensitivity", "specificity")}  # of which alone is spoken
 
 
 def answers(result: Result, codes: Collection[str]) -> list[Answer]:
-    """Return what is said under these codes, in their order on screen."""
-    return [one for one in result.answer if one.code in codes]
+    """Return what is said under these codes, on screen or left out for want of room."""
+    sentences = [part for answer in result.answer for part in (answer, *answer.left_out)]
+    return [answer for answer in sentences if answer.code in codes]
 
 
 def _differing(result: Result, against: str, models: Collection[str]) -> Iterator[Row]:
