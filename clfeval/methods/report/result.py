@@ -10,7 +10,16 @@ from clfeval.compare.families import BestSet
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Document, Estimate, Row, Rows, as_estimate, whole_table_rows
+from clfeval.document import (
+    Answer,
+    Document,
+    Estimate,
+    ResultNote,
+    Row,
+    Rows,
+    as_estimate,
+    whole_table_rows,
+)
 from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
 from clfeval.methods import provenance
@@ -80,7 +89,6 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     slice_values,
 )
-from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
 from clfeval.methods.report.unpredicted_classes import UnpredictedClasses
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
@@ -196,9 +204,18 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             *unpredicted.notes(answer),
             *measure_notes(sample, question, measured.of_all_rows, options),
             *contradiction_notes(sample, question.requested, measured.scores.lost, models),
-            *stored_threshold_notes(sample, options),
+            *_threshold_notes(sample, options),
         ),
     )
+
+
+def _threshold_notes(sample: Sample, options: ReportOptions) -> list[ResultNote]:
+    """Return the note on chosen thresholds of counts files; what chooses them is imported then."""
+    if not options.best_threshold:
+        return []
+    from clfeval.methods.report.thresholds_in_force import stored_threshold_notes
+
+    return stored_threshold_notes(sample, options)
 
 
 def _comparison_sentences(
