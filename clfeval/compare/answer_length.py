@@ -29,7 +29,7 @@ OPTIONS = (
 GATES = ("gates-missed", "baseline", "baseline-rows", "baseline-choice")
 # What falls, the least important first: sentences without a finding of their own, and findings that
 # have a table. Between them the others name fewer values, and then leave intervals to the tables.
-UNIMPORTANT = ("resolution", "not-paired", "labels-only", "compared-by-labels")
+UNIMPORTANT = ("resolution", "not-paired", "labels-only")
 DETAILS: Mapping[str, tuple[str, str]] = {  # code: what the sentence is about, and its table
     "corrected": ("corrected value", "winner"),
     "tied-pairs": ("tied pairs", "best_pair"),

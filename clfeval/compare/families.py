@@ -263,11 +263,10 @@ def best_set(
     optimism = float(gains.mean()) if k > 1 else 0.0
     places = np.arange(k)
     second = int(np.where(places == leader, -np.inf, x).argmax())
-    comparable = comparable_pairs(estimates, np.full(k, leader), places, level=level)
     return BestSet(
         estimates.models,
         ~worse[:, leader],
-        comparable | (places == leader),
+        comparable_pairs(estimates, np.full(k, leader), places, level=level) | (places == leader),
         _shares_of_first(values),
         1 + worse.sum(axis=1),
         k - worse.sum(axis=0),

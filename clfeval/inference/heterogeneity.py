@@ -17,6 +17,7 @@ from clfeval.inference.distributions import (
     student_quantile_array,
     tail_probability,
 )
+from clfeval.inference.resampling import percentile_limits
 from clfeval.records import dataclass
 
 FEWEST = 3  # groups for a mean with limits
@@ -130,9 +131,8 @@ class GroupValues:
         normal = normal_quantile_array(normal_points).reshape(shape)
         student = student_quantile_array(len(self.values) - 1.0, student_points).reshape(shape)
         draws = means + np.sqrt(tau2) * normal - errors * student
-        tail = tail_probability(level)
-        low, high = np.quantile(draws, [tail, 1 - tail]).tolist()
-        return low, high
+        low, high, _ = percentile_limits(draws.ravel(), level=level)
+        return float(low), float(high)
 
 
 @cache

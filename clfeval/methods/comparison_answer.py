@@ -35,7 +35,7 @@ from clfeval.methods.few_clusters import UNTESTED
 from clfeval.methods.measurement.label_measures import enough_rows, label_estimates
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.placeholders import COMMAND, END, OPTION
+from clfeval.placeholders import COMMAND, END
 from clfeval.records import dataclass, replace
 
 SEED = 0  # of the draws that adjust p-values
@@ -120,18 +120,16 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
     return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
 
 
-UNLIKE = 1.25  # ratio of rows flagged
 MOST_NAMED = 3  # differences with their values, the harms first
 
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """Threshold of comparison, rows of each class (or None), and predicted positive rates."""
+    """The threshold of comparison, and the rows of each class, or None."""
 
     where: str
     positives: float | None
     negatives: float | None
-    flagged: Mapping[str, float]
 
 
 def comparison_answers(
@@ -139,15 +137,21 @@ def comparison_answers(
     lead: str,
     options: ReportOptions,
     called: Callable[[str], Iterable[str]],
-    instead: str | None = None,
     at: OperatingPoint | None = None,
+    *,
+    by_labels: bool = False,
 ) -> Iterator[Answer]:
-    """Yield the sentences on comparisons with the reference: of all rows, then of slices."""
+    """Yield the sentences on comparisons with the reference: of all rows, then of slices.
+
+    by_labels: the reference has labels only.
+    """
     if options.reference is None:
         return
     margin = numbers_by_measure(options.margin, called).get(lead)
     rows = [row for row in rows if row["against"] == "reference"]
-    yield from reference_answers(rows, lead, options.reference, margin, options.level, instead, at)
+    yield from reference_answers(rows, lead, options.reference, margin, options.level, at)
+    if by_labels:
+        yield from _net_benefit_answer(rows, lead, options.reference, options.level)
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
@@ -178,10 +182,9 @@ def reference_answers(
     reference: str,
     margin: float | None,
     level: float,
-    instead: str | None = None,
     at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:
-    """Yield sentences on models and the reference; instead: the default where it has labels."""
+    """Yield the sentences on models compared with the reference in all rows."""
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
         return
@@ -207,25 +210,21 @@ def reference_answers(
     else:
         yield _several_models(mine, to, title, margin, level, chosen=reference == families.BEST)
     yield from point
-    if instead is not None:
-        yield from _net_benefit_answer(rows, to, level)
-        text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
-        text += CATALOG[instead].title
-        if at is not None and len(mine) == 1:
-            share, usual = (at.flagged.get(str(mine[0][one])) for one in ("model", "reference"))
-            if share and usual and not 1 / UNLIKE < share / usual < UNLIKE:
-                text += f"; it flags {100 * usual:.3g}% of the rows, the model {100 * share:.3g}%. "
-                text += f"To flag equally many, add {OPTION}--best-threshold "
-                text += f"'detection_prevalence<={usual:.3g}'{END}"
-        yield Answer("compared-by-labels", f"{text}.", (), lead)
 
 
-def _net_benefit_answer(rows: Sequence[Row], to: str, level: float) -> Iterator[Answer]:
-    """Yield the sentence on net benefit compared with a reference that has labels only."""
-    compared = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
-    significant = [row for row in compared if row["verdict"] in (BETTER, WORSE)]
-    if not compared:
+def _net_benefit_answer(
+    rows: Sequence[Row], lead: str, reference: str, level: float
+) -> Iterator[Answer]:
+    """Yield the sentence on net benefit compared with a reference that has labels only.
+
+    lead: the measure of comparison, of which there are rows.
+    """
+    of_all_rows = [row for row in rows if row["slice"] is None]
+    compared = [row for row in of_all_rows if row["measure"] == "net_benefit"]
+    if not compared or all(row["measure"] != lead for row in of_all_rows):
         return
+    to = describe_reference(str(compared[0]["reference"]), reference)
+    significant = [row for row in compared if row["verdict"] in (BETTER, WORSE)]
     text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
     brief = ""
     if significant:

@@ -257,7 +257,6 @@ ANSWERS: Mapping[str, str] = {
     "biased-negative": "These models are biased towards negative.",
     "biased-positive": "These models are biased towards positive.",
     "compared": "How models compare with the reference, or with those of another table.",
-    "compared-by-labels": "The measure of comparison with a reference that has labels only.",
     "constant-better": "One prediction for all rows has a higher accuracy than every model.",
     "corrected": "The best model's value, corrected for choosing the best of several.",
     "could-be-left-out": "Models without which the rest detect just as many rows.",

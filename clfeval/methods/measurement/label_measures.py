@@ -47,8 +47,8 @@ def share_design(
     sums = np.empty((5, len(part)))
     step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
     for start in range(0, len(part), step):
-        some = slice(start, start + step)
-        sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
+        shares = slice(start, start + step)
+        sums[:, shares] = clusters.shares(part[shares], whole if len(whole) == 1 else whole[shares])
     k, n, kk, kn, nn = sums
     effects, sizes = design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
     if cautious and isinstance(clusters, RowWeights):

@@ -195,7 +195,6 @@ def report_answer(
     if not ranked:
         return (_no_leader_answer(ranking),)
     candidates = ranking.candidates
-    candidate = str(candidates[0]["model"])
     calibration = None
     if calibration_tests or not any(ranking.bounds.values()):
         calibration = calibration_answer(
@@ -218,7 +217,11 @@ def report_answer(
         and calibration.answer.code != MISCALIBRATED_CODE
     )
     answers += _decision_curve_answer(
-        candidate, whole_table_rows(decision), ranking.level, ranking.sample_size, its=its
+        str(candidates[0]["model"]),
+        whole_table_rows(decision),
+        ranking.level,
+        ranking.sample_size,
+        its=its,
     )
     if len(answers) <= FEW and not has_fault:
         answers += _resolution_answer(best_set, lead)
@@ -325,11 +328,11 @@ def _second_ranking_answer(ranked: Sequence[Row], second: SecondRanking) -> list
     row = next(row for row in ranked if row["model"] == winner)
     estimate, leader_estimate = (as_estimate(cells[second.measure]) for cells in (row, ranked[0]))
     value = with_interval(estimate.value or 0.0, estimate.low, estimate.high)
-    title = CATALOG[second.measure].title
-    text = f"{quote_if_ambiguous(winner)} has significantly lower {title} than "
+    measure = CATALOG[second.measure]
+    comparison = f"significantly {'higher' if measure.best == 'max' else 'lower'} {measure.title}"
+    text = f"{quote_if_ambiguous(winner)} has {comparison} than "
     if second.measure == "net_benefit":
-        threshold = format_exact(float(str(row["threshold"])))
-        text = f"At threshold {threshold}, {text.replace(' lower ', ' higher ')}"
+        text = f"At threshold {format_exact(float(str(row['threshold'])))}, {text}"
     text += f"{quote_if_ambiguous(best)}: {value} compared with "
     text += f"{format_number(leader_estimate.value or 0.0)}."
     limits = estimate.value, estimate.low, estimate.high

@@ -23,7 +23,7 @@ HINT_CODE, SLICES_CODE, WITHIN_CODE = "unordered-classes", "slices", "within"
 HETEROGENEITY_CODE = "heterogeneity"
 # at the specificity of a rule comes before at thresholds, which differ from that of the rule
 HINT, SAME_SPECIFICITY = "hint", "same specificity"
-COMPARED, BETTER_THAN, BASIS = "compared, no gain", "compared, better", "basis of a comparison"
+COMPARED, BETTER_THAN = "compared, no gain", "compared, better"
 WORSE_SLICE, NO_WORSE_SLICE = "worse slice", "no worse slice"
 WORSE_WITHIN, NOT_WORSE_WITHIN = "worse than the reference in a slice", "within slices"
 DEAD_CLASS, MISCALIBRATED = "dead class", "miscalibrated"
@@ -36,7 +36,6 @@ WITH_REFERENCE = (
     *(
         DECIDING_HETEROGENEITY,
         BETTER_THAN,
-        BASIS,
         THRESHOLD,
         NO_WORSE_SLICE,
         NOT_WORSE_WITHIN,
@@ -89,7 +88,6 @@ class _Verdicts:
         simple = {
             HINT_CODE: HINT,
             matched_answer.CODE: SAME_SPECIFICITY,
-            matched_answer.REPLACED: BASIS,
             unpredicted_classes.CODE: DEAD_CLASS,
             MISCALIBRATED_CODE: MISCALIBRATED,
             **dict.fromkeys(THRESHOLD_CODES, THRESHOLD),

@@ -18,7 +18,7 @@ from clfeval.formatting import (
 )
 from clfeval.methods.report.matched_operating_point import FEW_NEGATIVES, MEASURE
 
-CODE, REPLACED = "same-specificity", "compared-by-labels"
+CODE = "same-specificity"
 SPELT_OUT = 2  # models with their values, where they are no worse
 HARMS = 3  # models with their values, where they are worse
 CLAIMS = {WORSE: "significantly fewer", BETTER: "significantly more"}
@@ -27,14 +27,10 @@ CLAIMS = {WORSE: "significantly fewer", BETTER: "significantly more"}
 def put_same_specificity_first(
     answers: Sequence[Answer], rows: Sequence[Row], reference: str | None, level: float
 ) -> list[Answer]:
-    """Return the sentences on a reference, after that on models at its specificity if there is one.
-
-    It takes the place of the sentence on the measures that labels allow.
-    """
+    """Return the sentences on a reference, after that on models at its specificity if any."""
     if not rows or reference is None:
         return [*answers]
-    remaining = [answer for answer in answers if answer.code != REPLACED]
-    return [same_specificity_answer(rows, reference, level), *remaining]
+    return [same_specificity_answer(rows, reference, level), *answers]
 
 
 def same_specificity_answer(rows: Sequence[Row], reference: str, level: float) -> Answer:

@@ -136,12 +136,12 @@ class SampleMeasures:
 class TwoClassComparisons:
     """The comparisons of models.
 
-    lead: the measure that the sentences on a reference name; instead: the leading measure where the
-    reference has labels only. best_set: by the leading measure. tables: without comparisons.
+    lead: the measure that the sentences on a reference name; by_labels: the reference has labels
+    only. best_set: by the leading measure. tables: without comparisons.
     """
 
     lead: str
-    instead: str | None
+    by_labels: bool
     best_set: BestSet | None
     rows: Sequence[Row]
     tables: Mapping[str, list[Row]]
@@ -231,8 +231,8 @@ def _comparison_sentences(
         compared.lead,
         options,
         _measure_table_names,
-        compared.instead,
         _make_operating_point(sample),
+        by_labels=compared.by_labels,
     )
     return put_same_specificity_first(
         [*sentences], tables.get(TABLE, ()), options.reference, options.level
@@ -352,12 +352,13 @@ def _compare(
     patterns, predictions, reference = sample.patterns.get(None), sample.counted, options.reference
     models = sample.slices[None].models
     estimates = dict(measured.estimates)
-    lead, instead = question.lead, None
+    lead = question.lead
     if _scores_are_stored(sample, measured.scores):
         lead = LEAD_OF_LABELS
     scored = estimates[question.lead].models if question.lead in estimates else models
-    if reference in models and reference not in scored:
-        lead, instead = LEAD_OF_LABELS, question.lead
+    by_labels = reference in models and reference not in scored
+    if by_labels:
+        lead = LEAD_OF_LABELS
         estimates |= net_benefit_estimates(sample)
     paired = [estimates[measure.name] for measure in question.compared if measure.name in estimates]
     size = None if patterns is None else float(from_units(patterns.n.sum(), patterns.unit))
@@ -380,10 +381,10 @@ def _compare(
     rows = comparisons.with_bounds(tables.pop("comparisons", []), estimates)
     best_set = compared.best_sets.get(question.lead)
     net_benefit: Mapping[str, float] = {}
-    if instead is not None and NET_BENEFIT in estimates:
+    if by_labels and NET_BENEFIT in estimates:
         benefit = estimates[NET_BENEFIT]
         net_benefit = dict(zip(benefit.models, benefit.values.tolist(), strict=True))
-    return TwoClassComparisons(lead, instead, best_set, rows, tables, net_benefit)
+    return TwoClassComparisons(lead, by_labels, best_set, rows, tables, net_benefit)
 
 
 def _first_screen(
@@ -567,7 +568,4 @@ def _make_operating_point(sample: Sample) -> OperatingPoint:
     place = "At the thresholds in force" if thresholds else "By their labels"
     if len(thresholds) == 1:
         place = f"At threshold {next(iter(thresholds)):g}"
-    counts = sample.slices[None]
-    shares = ((counts.tp + counts.fp) / counts.rows).tolist()
-    flagged = dict(zip(counts.models, shares, strict=True))
-    return OperatingPoint(place, totals["positives"], totals["negatives"], flagged)
+    return OperatingPoint(place, totals["positives"], totals["negatives"])

@@ -153,7 +153,6 @@ def test_the_comparison_at_the_specificity_of_the_rule_comes_first() -> None:
     )
     assert first.value == rows["gbm"]["difference"].value
     assert second.code == "compared"
-    assert "compared-by-labels" not in [answer.code for answer in result.answer]
     assert "miscalibrated" in [answer.code for answer in result.answer]  # a harm
     assert "best" in [part.code for part in result.answer[-1].left_out]
     check_text(answer.text for answer in result.answer)
