@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from clfeval.formatting import format_count
 
-LENGTH = 148  # characters that two lines of a screen of 80 columns hold, wrapped
+LENGTH = 79  # characters of one line of a screen of 80 columns
 TABLE_WORDS: Mapping[str, str] = {
     "abstentions": "rows in the zone",
     "agreement": "ranks that agree",
@@ -108,7 +108,7 @@ TABLE_WORDS: Mapping[str, str] = {
 
 
 def describe_tables(names: Sequence[str], offer: str) -> str:
-    """Return the names of further tables with what they hold, as many as two lines have room for.
+    """Return the names of further tables with what they hold, as many as one line has room for.
 
     offer: how to request one. Those without room are counted.
     """

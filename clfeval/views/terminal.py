@@ -66,6 +66,7 @@ SPLIT_WIDTH = 10  # the same where rows have two lines anyway
 NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left out
 PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
+LEGEND_LENGTH = 78  # characters up to which meanings are joined in one line
 UNBOUNDED = 10_000  # a width nothing reaches
 _SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])")  # after a letter and a sign, not in a number
 OFFER = f"{OPTION}--show NAME{END}, or all"
@@ -225,9 +226,22 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
                 style="bold" if sign == layout.BEST else None,
             )
         console.print(table)
-    for line in filter(None, (*part.legend, part.note)):
-        for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
+    room = max(prose.width - len(INDENT), 1)
+    for line in join_short_lines([*part.legend, part.note], min(room, LEGEND_LENGTH)):
+        for piece in _safe_text(line).wrap(prose, room):
             prose.print(_safe_text(INDENT, style="dim").append_text(piece))
+
+
+def join_short_lines(lines: Sequence[str], width: int) -> list[str]:
+    """Return lines without empty ones, neighbours joined by a semicolon where `width` has room."""
+    joined = list[str]()
+    for line in filter(None, lines):
+        both = f"{joined[-1]}; {line}" if joined else line
+        if joined and cell_len(both) <= width:
+            joined[-1] = both
+        else:
+            joined.append(line)
+    return joined
 
 
 def break_words(text: str, width: int) -> str:

@@ -38,7 +38,7 @@ from clfeval.records import dataclass, replace
 
 THRESHOLD_HINT = f" (change it with {OPTION}--threshold T{END})"
 BLOCKS = "·▁▂▃▄▅▆▇█"
-CALIBRATED = "slope < 1: probabilities too extreme; CITL > 0: too low on average"
+CALIBRATED = "slope < 1: too extreme; CITL > 0: too low"
 PROBABLE: Mapping[str, Source] = {
     "model": "model",
     "AUC ↑": "roc_auc",

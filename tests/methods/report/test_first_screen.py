@@ -47,9 +47,18 @@ def codes(result: Result) -> list[str]:
 def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> None:
     result = clfeval.report(six(rows, name=name), positive="1")
     # sentences of longer lines, and that on the model that never says positive
-    assert len(screen(result)) <= (45 if len(name) < 10 else 50)
+    assert len(screen(result)) <= (41 if len(name) < 10 else 46)
     assert len(result.answer) <= 5
     assert codes(result)[0] == "best"
+
+
+def test_six_models_without_a_planted_fault_fit_40_lines_with_the_command_and_the_prompt() -> None:
+    rng = np.random.default_rng(5)
+    truth = (rng.random(1000) < 0.3).astype(int)
+    shifts = {f"m{i}": rng.normal(size=1000) + truth * (1 + 0.15 * i) - 1.2 for i in range(6)}
+    scores = {model: chance(shift) for model, shift in shifts.items()}
+    result = clfeval.report(pl.DataFrame({"truth": truth, **scores}), positive="1")
+    assert len(screen(result)) + 2 <= 40
 
 
 def test_after_a_comparison_and_slices_the_best_model_falls_and_a_harm_stays() -> None:
