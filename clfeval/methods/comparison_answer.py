@@ -120,6 +120,7 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
     return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
 
 
+TOO_FEW_ROWS = "too few rows"
 MOST_NAMED = 3  # differences with their values, the harms first
 
 
@@ -277,6 +278,8 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"{model} is not worse than {to} by {format_exact(margin)} {size}."
     elif row["method"] == NO_ROW and d.value == 0:
         text = _same_predictions_text(row, model, to, title)
+    elif _is_unlimited(row):
+        text = f"There are too few rows to compare {model} with {to} {size}."
     elif row["p"] is None:
         text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
@@ -299,6 +302,18 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
     )
 
 
+def _is_unlimited(row: Row) -> bool:
+    """Return whether an undecided difference has an interval of all values that it can have."""
+    difference = as_estimate(row["difference"])
+    measure = CATALOG.get(str(row["measure"]))
+    if measure is None or row["verdict"] != UNDECIDED:
+        return False
+    if difference.low is None or difference.high is None:
+        return False
+    span = measure.high - measure.low
+    return difference.low <= -span and difference.high >= span
+
+
 def _same_predictions_text(row: Row, model: str, to: str, title: str) -> str:
     """Return the sentence on two models whose predictions differ in no row that counts."""
     measure = CATALOG.get(str(row["measure"]))
@@ -313,40 +328,60 @@ def _several_models(
     rows: Sequence[Row], to: str, title: str, margin: float | None, level: float, *, chosen: bool
 ) -> Answer:
     """Return the sentence on models better than, worse than or not different from the reference."""
-    kinds: dict[str, list[str]] = {}
-    for row in rows:
-        kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
-    within, said = "" if margin is None else format_exact(margin), list[str]()
-    undecided = "not significantly different"
-    if margin is not None:
-        undecided = f"neither significantly different nor equivalent within {within}"
-    for kind, words in (
-        (WORSE, "significantly worse"),
-        (BETTER, "significantly better"),
-        (EQUIVALENT, f"equivalent within {within}"),
-        (NOT_WORSE, f"not worse by {within}"),
-        (UNDECIDED, undecided),
-    ):
-        if names := kinds.get(kind):
-            limit = len(names) if kind == WORSE else 6  # no harm is left out
-            who, verb = join_names(names, most=limit), "is" if len(names) == 1 else "are"
-            if len(names) == len(rows):
-                who, verb = "every other model", "is"
-            said.append(f"{who} {verb} {words}")
+    models = _models_by_verdict(rows)
     against = f"{to}, the best on these rows," if chosen else to
-    text = f"Compared with {against} by {title}, {'; '.join(said)}."
-    if len(kinds.get(UNDECIDED, ())) == len(rows):
+    clauses = _verdict_clauses(models, len(rows), margin)
+    text = f"Compared with {against} by {title}, {'; '.join(clauses)}."
+    if len(models.get(TOO_FEW_ROWS, ())) == len(rows):
+        text = f"There are too few rows to compare the other models with {to} in {title}."
+    if len(models.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {against.rstrip(',')} in {title}"
-        text += "" if margin is None else f", and none is equivalent within {within}"
+        text += "" if margin is None else f", and none is equivalent within {format_exact(margin)}"
         text += f"{_not_excluded(rows, title, level)}."
     return Answer(
         "compared",
         text,
-        tuple(kinds.get(BETTER, [])),
+        tuple(models.get(BETTER, [])),
         str(rows[0]["measure"]),
         brief=_brief_comparison(rows, f"Compared with {against} by {title}"),
-        harm=WORSE in kinds,
+        harm=WORSE in models,
     )
+
+
+def _models_by_verdict(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Return the models by the verdict on their difference; too few rows: see `_is_unlimited`."""
+    models: dict[str, list[str]] = {}
+    for row in rows:
+        verdict = TOO_FEW_ROWS if _is_unlimited(row) else str(row["verdict"])
+        models.setdefault(verdict, []).append(str(row["model"]))
+    return models
+
+
+def _verdict_clauses(
+    models: Mapping[str, Sequence[str]], compared: int, margin: float | None
+) -> list[str]:
+    """Return a clause for each verdict, the harms first; compared: number of models."""
+    margin_text = "" if margin is None else format_exact(margin)
+    undecided = "not significantly different"
+    if margin is not None:
+        undecided = f"neither significantly different nor equivalent within {margin_text}"
+    words = {
+        WORSE: "significantly worse",
+        BETTER: "significantly better",
+        EQUIVALENT: f"equivalent within {margin_text}",
+        NOT_WORSE: f"not worse by {margin_text}",
+        UNDECIDED: undecided,
+        TOO_FEW_ROWS: "not comparable with so few rows",
+    }
+    clauses = list[str]()
+    for verdict in filter(models.__contains__, words):
+        names = models[verdict]
+        limit = len(names) if verdict == WORSE else 6  # no harm is left out
+        subject = f"{join_names(names, most=limit)} {'is' if len(names) == 1 else 'are'}"
+        if len(names) == compared:
+            subject = "every other model is"
+        clauses.append(f"{subject} {words[verdict]}")
+    return clauses
 
 
 def _not_excluded(rows: Sequence[Row], title: str, level: float) -> str:
@@ -373,7 +408,7 @@ def _operating_point(
     """Yield the sentence on rates at the threshold that differ from those of the reference."""
     mine = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
     models = list(dict.fromkeys(str(row["model"]) for row in mine))
-    if not mine:
+    if all(_is_unlimited(row) for row in mine):
         return
     changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     if not changed:

@@ -226,8 +226,13 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
                 style="bold" if sign == layout.BEST else None,
             )
         console.print(table)
+    _print_legend(prose, [*part.legend, part.note])
+
+
+def _print_legend(prose: Console, lines: Sequence[str]) -> None:
+    """Print meanings and a note below a table, indented."""
     room = max(prose.width - len(INDENT), 1)
-    for line in join_short_lines([*part.legend, part.note], min(room, LEGEND_LENGTH)):
+    for line in join_short_lines(lines, min(room, LEGEND_LENGTH)):
         for piece in _safe_text(line).wrap(prose, room):
             prose.print(_safe_text(INDENT, style="dim").append_text(piece))
 
@@ -236,9 +241,9 @@ def join_short_lines(lines: Sequence[str], width: int) -> list[str]:
     """Return lines without empty ones, neighbours joined by a semicolon where `width` has room."""
     joined = list[str]()
     for line in filter(None, lines):
-        both = f"{joined[-1]}; {line}" if joined else line
-        if joined and cell_len(both) <= width:
-            joined[-1] = both
+        longer = f"{joined[-1]}; {line}" if joined else line
+        if joined and cell_len(longer) <= width:
+            joined[-1] = longer
         else:
             joined.append(line)
     return joined

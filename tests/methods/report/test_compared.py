@@ -529,3 +529,20 @@ def test_a_reference_of_labels_beside_scores_is_compared() -> None:
         for row in result.tables["measures"]
         if row["measure"] == "balanced_accuracy"
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "start"),
+    [
+        ("truth,a,b", "There are too few rows to compare b with a in balanced accuracy: -1.000,"),
+        ("truth,a,b,c", "There are too few rows to compare the other models with a in balanced"),
+    ],
+)
+def test_models_that_four_rows_cannot_compare_are_not_called_tied(columns: str, start: str) -> None:
+    """The interval holds every difference that is possible, from -1 to 1."""
+    rows = ["1,1,0,0", "0,0,1,1", "1,1,0,0", "0,0,1,1"]
+    names = columns.split(",")
+    cells = [dict(zip(names, map(int, row.split(",")), strict=False)) for row in rows]
+    result = clfeval.report(pl.DataFrame(cells), reference="a")
+    assert result.answer[0].text.startswith(start)
+    assert not any("not significantly" in sentence.text for sentence in result.answer)
