@@ -38,9 +38,9 @@ class Rows:
     p: Any
 
 
-def random_rows(c: int, *, scored: bool) -> Rows:
+def random_rows(c: int, *, scored: bool, seed: int | None = None) -> Rows:
     """Rows of c classes; labels: the last class is never true, the one before never said."""
-    rng = np.random.default_rng([c, scored])
+    rng = np.random.default_rng([c, scored] if seed is None else [c, scored, seed])
     names = [f"k{i:02}" for i in range(c)]
     there = c if scored else c - 1
     y = np.concatenate([np.arange(there), rng.integers(0, there, 90 - there)])
