@@ -190,6 +190,7 @@ WARNINGS: Mapping[str, str] = {
     "one-sided-measure": "A measure of one class alone leads to extreme thresholds.",
     "order": "The best model depends on the order of the metrics.",
     "other-scale": "Metrics are possibly not on the same scale.",
+    "own-thresholds": "Net benefits at different thresholds are not compared.",
     "pairs-on-request": "All pairs of many models are compared only on request.",
     "partly-read": "Some columns or rows of the table are not metrics.",
     "rates-only": "Rates without counts have no intervals.",

@@ -41,6 +41,7 @@ TABLE_WORDS: Mapping[str, str] = {
     "distribution": "scores by class",
     "dominance": "better in all metrics",
     "equal_effort": "same rows flagged",
+    "equally_flagged": "as many rows flagged",
     "errors": "largest errors",
     "events": "changed rows, models",
     "exclusive": "rows of one model",

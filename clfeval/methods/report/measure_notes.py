@@ -8,8 +8,9 @@ from clfeval.counts.sample import Sample
 from clfeval.document import ResultNote, Row, cell_value
 from clfeval.methods import provenance
 from clfeval.methods.measurement.measure_rows import caveat_notes
-from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.requested_measures import NET_BENEFIT, RequestedMeasure
 from clfeval.methods.report.answer import bound_notes, score_notes
+from clfeval.methods.report.model_estimates import thresholds_differ
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.question import ReportQuestion
 
@@ -39,6 +40,16 @@ def measure_notes(
         compared=options.reference is not None and len(sample.slices) > 1,
         by=bool({*sample.roles.by} - {"file"}),
     )
+
+
+def net_benefit_notes(
+    sample: Sample, question: ReportQuestion, options: ReportOptions
+) -> Iterator[ResultNote]:
+    """Yield why net benefits are not compared: a threshold is what an alarm costs in them."""
+    compared = any(measure.name == NET_BENEFIT for measure in question.compared)
+    if compared and options.reference is not None and thresholds_differ(sample):
+        text = "net benefits are not compared: models have different thresholds, "
+        yield ResultNote("own-thresholds", f"{text}which are different costs of an alarm")
 
 
 def contradiction_notes(

@@ -482,6 +482,11 @@ def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Mea
     return measured
 
 
+def thresholds_differ(sample: Sample) -> bool:
+    """Return whether models with scores have different thresholds."""
+    return len({*sample.thresholds.values()} - {None}) > 1
+
+
 def net_benefit_estimates(
     sample: Sample, models: Collection[str] = ()
 ) -> dict[str, PairedEstimates]:

@@ -63,12 +63,14 @@ from clfeval.methods.report.measure_notes import (
     bounds_of_lead,
     contradiction_notes,
     measure_notes,
+    net_benefit_notes,
     smallest_count,
 )
 from clfeval.methods.report.model_estimates import (
     best_by_net_benefit,
     identical_columns,
     net_benefit_estimates,
+    thresholds_differ,
 )
 from clfeval.methods.report.model_table import two_class_confusion_rows, two_class_model_rows
 from clfeval.methods.report.multiclass_result import multiclass_result
@@ -205,6 +207,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             *measure_notes(sample, question, measured.of_all_rows, options),
             *contradiction_notes(sample, question.requested, measured.scores.lost, models),
             *_threshold_notes(sample, options),
+            *net_benefit_notes(sample, question, options),
         ),
     )
 
@@ -352,6 +355,8 @@ def _compare(
     patterns, predictions, reference = sample.patterns.get(None), sample.counted, options.reference
     models = sample.slices[None].models
     estimates = dict(measured.estimates)
+    if thresholds_differ(sample):
+        estimates.pop(NET_BENEFIT, None)
     lead = question.lead
     if _scores_are_stored(sample, measured.scores):
         lead = LEAD_OF_LABELS

@@ -591,6 +591,7 @@ PAGE = Page(
         "gaps",
         "spread",
         "operating_points",
+        "equally_flagged",
     ),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     pictures=("forest", "differences", "pairs", "scores", "confusion", "slices"),

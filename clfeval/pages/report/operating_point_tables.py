@@ -72,16 +72,7 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
         return
     references = {str(row["reference"]) for row in rows}
     minus: dict[str, Source] = {"minus": "reference"} if len(references) > 1 else {}
-    columns: dict[str, Source] = {"model": "model", **minus, "sens. ↑": "sensitivity"}
-    thresholds: dict[str, Source] = {
-        "model": "model",
-        "threshold": "threshold",
-        "sens. ↑": "threshold_sensitivity",
-        "spec. ↑": "threshold_specificity",
-        "rows\nflagged": "flagged",
-        "sens. of so\nmany flagged ↑": "flagged_sensitivity",
-        "difference": "flagged_difference",
-    }
+    models: dict[str, Source] = {"model": "model", **minus}
     name = describe_reference(str(rows[0]["reference"]), str(result.parameters["reference"]))
     title = f"Sensitivity at the specificity of {name}"
     if len(references) == 1:
@@ -89,7 +80,7 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
     yield TableView(
         "same_specificity",
         title,
-        {**columns, **SHORT},
+        {**models, "sens. ↑": "sensitivity", **SHORT},
         rows,
         MAX_MODELS,
         _same_specificity_note(rows),
@@ -97,14 +88,42 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
         lead="difference_adjusted",
         whole=True,
     )
-    yield TableView(
+    yield _operating_points(
+        f"Thresholds with at least the specificity of {name}",
+        {
+            **models,
+            "threshold": "threshold",
+            "sens. ↑": "threshold_sensitivity",
+            "spec. ↑": "threshold_specificity",
+        },
+        rows,
+        "operating_points",
+    )
+    yield _operating_points(
+        f"Sensitivity when flagging as many rows as {name}",
+        {
+            **models,
+            "rows flagged": "flagged",
+            "sens. ↑": "flagged_sensitivity",
+            "difference": "flagged_difference",
+        },
+        rows,
+        "equally_flagged",
+    )
+
+
+def _operating_points(
+    title: str, columns: Mapping[str, Source], rows: Sequence[Row], name: str
+) -> TableView:
+    """Return a table of the models at one operating point each."""
+    return TableView(
         "same_specificity",
-        f"Thresholds with at least the specificity of {name}, and equally many rows flagged",
-        thresholds,
+        title,
+        columns,
         rows,
         MAX_MODELS,
         rank="asked",
-        name="operating_points",
+        name=name,
         whole=True,
         places=(),
     )

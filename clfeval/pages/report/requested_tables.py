@@ -13,6 +13,7 @@ from clfeval.formatting import (
     format_count,
     format_number,
     is_reference,
+    join_names,
     printable,
     quote_if_ambiguous,
 )
@@ -302,6 +303,12 @@ def _slice_note(result: Document, rows: Sequence[Row]) -> str:
     if small:
         note += f"; {format_count(small, 'slice')} too small to test"
         note += f"; for all, {ADD} {OPTION}--format csv --show slices{END}"
+    every_slice = result.tables["slices"]
+    tested = {str(row["model"]) for row in every_slice if row["q"] is not None}
+    models = dict.fromkeys(str(row["model"]) for row in every_slice)
+    untested = [model for model in models if model not in tested]
+    if tested and untested:
+        note += f"; not tested: {join_names(untested)}; for a test, {ADD} {OPTION}--model NAME{END}"
     return note
 
 

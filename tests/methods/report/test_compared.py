@@ -546,3 +546,17 @@ def test_models_that_four_rows_cannot_compare_are_not_called_tied(columns: str, 
     result = clfeval.report(pl.DataFrame(cells), reference="a")
     assert result.answer[0].text.startswith(start)
     assert not any("not significantly" in sentence.text for sentence in result.answer)
+
+
+@pytest.mark.parametrize("threshold", ["", "j"])
+def test_net_benefits_at_different_thresholds_are_not_compared(threshold: str) -> None:
+    rng = np.random.default_rng(4)
+    truth = np.arange(300) % 3 == 0
+    shared = rng.normal(size=300) + truth
+    scores = {name: 1 / (1 + np.exp(-shared - rng.normal(size=300))) for name in ("lab", "new")}
+    scores["new"] **= 2
+    options: dict[str, Any] = {"best_threshold": threshold} if threshold else {"threshold": 0.5}
+    result = clfeval.report(truth, scores, reference="lab", **options)
+    measures = {row["measure"] for row in result.tables["comparisons"]}
+    assert ("net_benefit" in measures) is not bool(threshold)
+    assert ("own-thresholds" in {note.code for note in result.warnings}) is bool(threshold)

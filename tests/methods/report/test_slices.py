@@ -230,6 +230,7 @@ def test_a_model_that_is_not_tested_has_no_q_and_is_not_cleared() -> None:
     assert {row["q"] for row in found.tables["slices"] if row["model"] == "bad"} == {None}
     rows = comparison_rows(found, "slice", inside=True)
     assert {row["verdict"] for row in rows if row["model"] == "bad"} == {"undecided"}
+    assert "not tested: bad; for a test, call model=NAME" in " ".join(as_text(found).split())
 
 
 def test_with_a_reference_the_candidate_comes_first_and_the_reference_next() -> None:
