@@ -149,7 +149,7 @@ class ColumnProfile:
     @property
     def is_integer(self) -> bool:
         """True if all values are whole numbers."""
-        return len(self.numbers) == len(self.texts) and self.classes
+        return len(self.numbers) == len(self.texts) and all(n % 1 == 0 for n in self.numbers)
 
     @property
     def is_nonnegative(self) -> bool:
@@ -163,8 +163,8 @@ class ColumnProfile:
 
     @property
     def classes(self) -> bool:
-        """True if the values may be classes: texts, or whole numbers."""
-        return all(number % 1 == 0 for number in self.numbers)
+        """True if the values may be classes: texts, or whole numbers, NaN among them."""
+        return all(number % 1 == 0 or number != number for number in self.numbers)
 
 
 @lru_cache(maxsize=64)
