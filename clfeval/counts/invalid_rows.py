@@ -56,7 +56,7 @@ from clfeval.tables.invalid_cells import (
     run_checks,
     unknown_rows_error,
 )
-from clfeval.tables.profiles import NEAR_ONE, ColumnProfile
+from clfeval.tables.profiles import NEAR_ONE, ROUNDED, ColumnProfile
 from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.notations import means_missing, null_value_hint
 from clfeval.tables.readings.requirements import RATED
@@ -73,6 +73,7 @@ HINTS = {
 }
 
 
+PART_OF_RANGE = 0.01  # that scores lie beyond 0 to 1 by rounding, at most
 ROW_HINTS = HINTS | {
     "duplicate-id": "each id must occur once; if rows share a patient or document, use "
     "{cluster} instead (mars, phidelta, tune-jpt, report); for several runs, seeds or folds, "
@@ -272,6 +273,8 @@ def _unbounded_models(
     for model in settled.columns.models:
         low, high = grouped.ranges.get(model.name, (0.0, 1.0))
         labelled = model.name in (settled.related or {})  # a threshold gives its labels
+        if model.rounded:
+            continue
         is_probability = model.kind == "classes" or model.confidence
         has_threshold = labelled or settled.roles.has_threshold(model.name)
         needed = is_probability or not has_threshold
@@ -320,9 +323,25 @@ def corrected_settings(check: PatternCheck, settled: CountSettings) -> CountSett
     truth, models = settled.columns.truth, settled.columns.models
     positive = resolve_positive(settled.name, truth, check.rows, settled.roles, models)
     if positive == settled.positive:
-        return None
+        return _with_rounded_scores(check, settled)
     # another class: other thresholds relate labels to scores
     return replace(settled, positive=positive, related=None)
+
+
+def _with_rounded_scores(check: PatternCheck, settled: CountSettings) -> CountSettings | None:
+    """Return settings that clip scores outside 0 to 1 by rounding; None if there are no such.
+
+    Rounding is at most 1 in 100 of the range of the scores, so that hardly any rows become equal.
+    """
+    models = list(settled.columns.models)
+    for position, model in enumerate(models):
+        low, high = check.unbounded.get(model.name, (0.0, 1.0))
+        beyond = max(-low, high - 1)
+        if model.kind == "score" and 0 < beyond <= min(ROUNDED, PART_OF_RANGE * (high - low)):
+            models[position] = replace(model, rounded=beyond)
+    if models == [*settled.columns.models]:
+        return None
+    return replace(settled, columns=replace(settled.columns, models=tuple(models)))
 
 
 def refuse_invalid_patterns(

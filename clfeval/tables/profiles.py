@@ -27,6 +27,7 @@ from clfeval.tables.frames import (
 from clfeval.tables.scan import CellReading, TableFile, all_distinct, scan, unreadable_error
 
 NEAR_ONE = 1.5  # numbers up to it are probabilities beyond 1 by rounding or by mistake
+ROUNDED = 1e-4  # how far scores lie beyond 0 to 1 by rounding, at most
 MOST_VALUES = 1000  # different values that a profile keeps with their counts
 CELLS_AT_ONCE = 8_000_000  # cells of the columns that are read together
 ROWS = "__clfeval_rows"

@@ -16,8 +16,9 @@ COMMA = "has a comma that may be a decimal sign or a thousands separator"
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
 # marks of missing values: of R, pandas, SQL and Hive, spreadsheets (and their errors), and by hand
 _MARKS = {""}.union(
-    "na n/a n.a. nan <na> nat null (null) \\n nil ? . .. -- --- _".split(),
-    "#n/a #na #nv #null! #value! #div/0! #ref! #num! #name?".split(),
+    ["na", "n/a", "n.a.", "nan", "<na>", "nat", "null", "(null)", "\\n", "nil"],
+    ["?", ".", "..", "--", "---", "_"],
+    ["#n/a", "#na", "#nv", "#null!", "#value!", "#div/0!", "#ref!", "#num!", "#name?"],
 )
 _WORDS = {"none", "missing", "-"}  # they may be classes too
 
