@@ -189,7 +189,7 @@ def numbered_rows(
     frame: pl.LazyFrame
     if file.head is not None:
         frame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
-    else:
+    else:  # NaN is a missing value in every column
         assert file.native is not None
         if file.native.implementation.is_spark_like():  # all rows would be brought here
             if not first:
@@ -197,6 +197,7 @@ def numbered_rows(
             frame = in_polars(file.native.head(FIRST_ROWS)).with_columns(pl.lit(None).alias(ROW))
         else:
             frame = in_polars(file.native)
+        frame = frame.with_columns(pl.selectors.float().fill_nan(None))
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     place = pl.format("{}:{}", pl.lit(file.name), pl.col(ROW)).alias(PLACE)
