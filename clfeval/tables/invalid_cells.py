@@ -237,9 +237,15 @@ def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
     """Read the header of a text below its comments, returned in the source; DataError."""
     source = skip_comments(source)
     try:
-        return source, read_csv_head(source)
+        head = read_csv_head(source)
     except DataError as error:
+        if error.problems[0].code == "not-utf8":
+            raise
         raise title_error(source) or error from error
+    explained = not head.ragged or other_delimiter(source, head.columns) or title_error(source)
+    if not explained:
+        inspect_structure(source, head.columns)
+    return source, head
 
 
 def refuse_different_delimiters(first: TableFile, later: TableFile) -> None:
@@ -323,7 +329,9 @@ def _has_short_rows(file: TableFile) -> bool:
 
 def title_error(source: SourceFile) -> DataError | None:
     """Return the error of a text with a title or comments above its header; None if it has none."""
+    above = source.comments.count(b"\n")
     with source.path.open("rb") as stream:
+        stream.seek(len(source.comments))
         data = stream.read(HEAD_BYTES)
     lines = data.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
@@ -342,8 +350,8 @@ def title_error(source: SourceFile) -> DataError | None:
         if len({*lengths[heads[0] :]}) == 1:
             title_row, cells = records[0]
             what = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
-            hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
-            return DataError.new(what, "no-header", source.name, title_row, hint=hint)
+            hint = f"the column names are in row {above + row}: tail -n +{above + row} FILE > NEW"
+            return DataError.new(what, "no-header", source.name, above + title_row, hint=hint)
     return None
 
 
