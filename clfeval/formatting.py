@@ -21,7 +21,8 @@ ROUNDING = 1e-11  # numbers this close to 1 are written as 1
 def format_number(value: float, digits: int = DIGITS) -> str:
     """Round to `digits` decimal places, as `<0.001` or `>0.999` where that would give 0 or 1."""
     text = f"{value:.{digits}f}"
-    if 0 < abs(value) < 1 and float(text) in (-1.0, 0.0, 1.0) and digits:
+    is_one = abs(abs(value) - 1) < ROUNDING
+    if 0 < abs(value) < 1 and not is_one and float(text) in (-1.0, 0.0, 1.0) and digits:
         small, unit = abs(value) < 0.5, 10.0**-digits
         limit = unit if small else 1 - unit
         sign = "<" if small == (value > 0) else ">"

@@ -145,7 +145,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "too few classes": (
         lambda: report(KIND, SHARES[:, :2]),
         UsageError,
-        "classes=['ann', 'bob', 'cy']",
+        "give one column for each class",
     ),
     "no array of truth": (lambda: report("p.csv", LR), UsageError, "report(y_true, y_prob)"),
     "an array beside a file": (lambda: report("p.csv", by=SITE), UsageError, "by"),
@@ -188,8 +188,6 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         "duplicate-id",
     ),
     "sets": (lambda: report(Y, {"a": LR, "b": SETS}), "unknown-label"),
-    "a generator": (lambda: report(Y, {"a": (score for score in LR)}), "bad-option"),
-    "a map": (lambda: report(Y, map(float, LR)), "bad-option"),
     "nothing": (lambda: report(Y, {"a": None}), "bad-option"),
     "a number": (lambda: report(Y, {"a": 3}), "bad-option"),
     "complex numbers": (lambda: report(Y, {"a": LR * 1j}), "bad-type"),
@@ -241,8 +239,8 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         "bad-option",
     ),
     "lists of lists": (
-        lambda: report({"truth": Y, "a": LR, "c": [[1], [2]] * (N // 2)}),
-        "bad-type",
+        lambda: report({"truth": Y, "a": LR, "c": [[1, 2], [2, 1]] * (N // 2)}),
+        "bad-option",
     ),
 }
 

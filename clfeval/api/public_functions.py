@@ -14,6 +14,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from clfeval.api.array_values import (
+    Y_TRUE,
+    column_values,
+    flat_values,
+    listed_values,
+    no_array_error,
+    shape_of,
+)
 from clfeval.api.questions import PUBLIC_FUNCTIONS, OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
 from clfeval.api.result_source import ResultSource
@@ -36,6 +44,7 @@ ARGUMENTS = ("table", "predictions")  # of every public function, by position
 TRUTH, MODEL = "truth", "model"  # names of columns without a name
 MAX_SUM_ERROR = 0.05  # from 1: a larger one is not a sum of probabilities
 WIDEST = 8  # bytes of a number in a table
+NO_TEXT = r"<.* object at 0x"  # of objects that are not written as text
 NO_CELLS = "cmV"  # kinds of arrays: complex, differences of times, records
 MOST = 2.0**53  # above it whole floats are not converted to integers
 # options that take an array in place of a column's name, and the name of its column
@@ -54,7 +63,8 @@ def frame_from_arrays(
     """
     options, columns = dict(given), dict[str, Any]()
     if predictions is not None:
-        models = _models(table, predictions, given.get("classes"))
+        table = _truth_values(table)
+        models = _models(table, listed_values(predictions), given.get("classes"))
         truth = str(getattr(table, "name", None) or TRUTH)
         truth = truth if truth not in models else f"true {truth}"
         with _values_of(truth):
@@ -62,7 +72,7 @@ def frame_from_arrays(
         options["truth"] = truth
         options.setdefault("model", ("*",))  # whatever is given as predictions
     elif isinstance(table, Mapping) and not _is_name(given.get("join")) and _holds_arrays(table):
-        columns = {str(name): column for name, column in table.items()}
+        columns = {str(name): flat_values(str(name), column) for name, column in table.items()}
     size = len(next(iter(columns.values()))) if columns else _rows(table)
     pairs = [(role, given.get(role)) for role in ROLES]
     arrays = {role: one for role, one in pairs if _of_rows(one, size, columns or table)}
@@ -79,6 +89,7 @@ def frame_from_arrays(
             if "IntervalIndex" in repr(getattr(getattr(column, "dtype", 0), "categories", "")):
                 column = column.astype(str)  # as pandas.cut makes them
             name = str(name or ROLES[role])
+            column = flat_values(name, column)
             named[name if name not in columns else f"{name} ({role})"] = column
         # 'age:4' makes four groups of an array
         columns |= {n.partition(":")[0] if role == "by" else n: one for n, one in named.items()}
@@ -170,11 +181,19 @@ def _integer_classes(values: Any) -> Any:
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else values
 
 
-def _models(truth: object, given: object, classes: object) -> dict[str, Any]:
-    """Return the columns of models by name, `model:class` for class probabilities."""
+def _truth_values(truth: Any) -> Any:
+    """Return the true classes of the first of two arguments; UsageError if it has none."""
+    truth = listed_values(truth)
+    if _is_frame(truth) and len(_names(truth)) == 1:
+        truth = truth[_names(truth)[0]]
     if not _is_array(truth):
         what = "the first of two arguments must be an array of true classes"
         raise UsageError.new(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
+    return flat_values(Y_TRUE, truth)
+
+
+def _models(truth: object, given: object, classes: object) -> dict[str, Any]:
+    """Return the columns of models by name, `model:class` for class probabilities."""
     if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
         given = _columns(given)  # each column is a model
     if not isinstance(given, Mapping):
@@ -184,27 +203,21 @@ def _models(truth: object, given: object, classes: object) -> dict[str, Any]:
         if hasattr(column, "predict"):
             hint = "give its predictions: model.predict_proba(X)"
             raise UsageError.new(f"'{name}' is a model, not an array", "no-input", hint=hint)
-        if not hasattr(type(column), "__len__") or isinstance(column, (str, bytes, Mapping)):
-            raise _no_array_error(str(name), column)
+        values = column_values(str(name), listed_values(column))
         with _values_of(str(name)):
-            found |= _model_columns(str(name), truth, column, classes)
+            found |= _model_columns(str(name), truth, values, classes)
+    if not found:
+        raise bad_option("there are no predictions", "give y_prob, or models by name: {'a': p1}")
     return found
 
 
 def _model_columns(name: str, truth: Any, values: Any, classes: Any) -> dict[str, Any]:
     """Return the column of a model, or its columns of class probabilities, by name."""
-    shape = np.shape(values)
-    if len(shape) < 2:
-        return {name: _integer_classes(values)}
-    if shape[1:] == (1,):
-        return {name: np.reshape(values, -1)}
+    shape = shape_of(name, values)
+    if len(shape) != 2 or shape[1] == 1:
+        return {name: _integer_classes(flat_values(name, values))}
     labels = _labels(name, truth, values, classes)
     return {f"{name}:{label}": np.asarray(values)[:, i] for i, label in enumerate(labels)}
-
-
-def _no_array_error(name: str, values: object) -> UsageError:
-    message = f"'{name}' is of type {type(values).__name__}, not an array"
-    return bad_option(message, "give a value for each row: a list or an array")
 
 
 def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
@@ -223,8 +236,9 @@ def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
     if len(known) != shape[1]:
         what = f"'{name}' has {shape[1]} columns of probabilities"
         what += f", but there are {len(known)} classes: {list_names(map(str, known))}"
-        classes = ", ".join(map(repr, known[:8])) + ", ..." * (len(known) > 8)
-        hint = f"name the classes in the order of the columns: classes=[{classes}]"
+        hint = "name the classes in the order of the columns: classes=list(model.classes_)"
+        if len(known) > shape[1]:
+            hint = "give one column for each class, in the order of model.classes_"
         raise UsageError.new(what, "bad-option", hint=hint)
     return [as_text(one) for one in known]
 
@@ -280,7 +294,7 @@ def _series(name: str, values: Any) -> Any:
     if not isinstance(values, (list, tuple, pl.Series)):
         array = np.asarray(values)
         if array.shape[:1] != (len(values),):  # such as a set
-            raise _no_array_error(name, values)
+            raise no_array_error(name, values)
         if array.dtype.kind == "f" and array.dtype.itemsize > WIDEST:
             array = array.astype(np.float64)
         if array.dtype.kind in NO_CELLS:
@@ -296,7 +310,10 @@ def _series(name: str, values: Any) -> Any:
     if series.dtype.is_nested():
         raise _no_cells_error(name, series.dtype)
     if series.dtype == pl.Object:  # such as frozensets: as pandas writes them into a file
-        return pl.Series(name, [as_text(value) for value in values], dtype=pl.String)
+        texts = [as_text(value) for value in values]
+        if any(re.match(NO_TEXT, text) for text in texts if text):
+            raise _no_cells_error(name, type(values[0]).__name__)
+        return pl.Series(name, texts, dtype=pl.String)
     return series
 
 

@@ -174,7 +174,7 @@ def refuse_probability_sums(
 
 FEW = 0.1  # share of the scores that may be mistaken
 MAX_VALUES_IN_HINT = 3  # different values in a hint
-ROUNDED = 1e-3  # beyond 0..1 by rounding, in as many rows as there are
+NEARLY = 1e-3  # beyond 0..1 by a small mistake, in as many rows as there are
 
 
 def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) -> None:
@@ -207,7 +207,7 @@ def _models_with_few_beyond(
     """Return the models of which a few scores lie outside 0..1, with their numbers of scores."""
     scores = settled.numbered_rows(**{model.name: _scores_of(settled, model) for model in models})
     is_beyond = ~pl.all().is_between(0, 1)
-    is_far = ~pl.all().is_between(-ROUNDED, 1 + ROUNDED)
+    is_far = ~pl.all().is_between(-NEARLY, 1 + NEARLY)
     counts = scores.select(
         pl.all().count().name.suffix(":scores"),
         is_beyond.sum().name.suffix(":beyond"),

@@ -7,6 +7,7 @@ from math import inf, isinf, nextafter
 
 from clfeval.errors import (
     DataError,
+    OfferedReading,
     Problem,
     bad_option,
     format_option,
@@ -21,7 +22,7 @@ from clfeval.tables.frames import as_text, collect, engine_errors, is_missing, n
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
 from clfeval.tables.layouts.wide import with_positive_probabilities
 from clfeval.tables.profiles import is_score
-from clfeval.tables.readings.notations import missing_word_hint
+from clfeval.tables.readings.notations import is_mark, means_missing, null_value_hint
 from clfeval.tables.scan import CellReading, TableFile, scan
 
 MAX_LABELS_IN_HINT = 4  # labels in a hint
@@ -39,17 +40,31 @@ def refuse_missing_words(
     Not if `declared`: declared, positive, with a column of probabilities, or predicted among text
     labels.
     """
-    if any(not missing_word_hint(name) and not is_score(name) for name in classes):
+    if any(not means_missing(name) and not is_score(name) for name in classes):
         declared = declared | predicted
-    words = [name for name in classes if missing_word_hint(name) and name not in declared]
-    if words and len(classes) - len(words) > 1:
-        rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
-        message = f"is this a class or a missing value: {rows}?"
-        flags = " ".join(format_option("--classes", word) for word in words)
-        gap = format_option("--null-value", words[0])
-        hint = f"add {gap} if it is missing, or {flags} if it is a class"
-        fixes = {"null_value": tuple(words)}
+    words = [name for name in classes if means_missing(name) and name not in declared]
+    if "+" in classes:
+        words = [name for name in words if name != "-"]
+    if not words or len(classes) - len(words) < 2:
+        return
+    rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
+    message = f"is this a class or a missing value: {rows}?"
+    flags = " ".join(format_option("--classes", word) for word in words)
+    classes_mean = "it is a class" if len(words) == 1 else "they are classes"
+    hint = f"{null_value_hint(*words, drop=True)}; if {classes_mean}, add {flags}"
+    marks = tuple(filter(is_mark, words))
+    possible_classes = tuple(word for word in words if word not in marks)
+    if not possible_classes:
+        fixes = {"null_value": marks}
         raise DataError.new(message, "missing-word", file, None, truth, hint=hint, fixes=fixes)
+    names = list_names(possible_classes)
+    settled = {"null_value": marks} if marks else {}
+    readings = [
+        OfferedReading(f"{names}: missing values", {"null_value": tuple(words)}),
+        OfferedReading(f"{names}: classes", {**settled, "classes": possible_classes}),
+    ]
+    problem = Problem(message, "missing-word", file, None, truth)
+    raise DataError(problem, hint=hint, readings=readings)
 
 
 def refuse_similar_labels(
@@ -80,7 +95,7 @@ def refuse_similar_labels(
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
         spellings_of: dict[str, list[str]] = {}
-        for label in labels:
+        for label in (label for label in labels if not is_mark(label)):
             spellings_of.setdefault(label.strip().lower(), []).append(label)
         declared = {*roles.classes}
         return [
@@ -107,8 +122,9 @@ def refuse_similar_labels(
         Problem(message + text, "label-twins", file, None, column_name)
         for column_name, text, _ in groups
     ]
-    every = list(dict.fromkeys(label for _, _, spellings in groups for label in spellings))
-    keep = " ".join(format_option("--classes", label) for label in every[:MAX_LABELS_IN_HINT])
+    twins_of_all = list(dict.fromkeys(label for _, _, labels in groups for label in labels))
+    options = [format_option("--classes", label) for label in twins_of_all[:MAX_LABELS_IN_HINT]]
+    keep = " ".join(options)
     hint = f"add {SWITCH}--fold-labels{END} to merge them, or {keep} to keep them separate"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})
 

@@ -254,7 +254,16 @@ def score_columns(model: ModelColumns) -> list[nw.Expr]:
     if model.shares:
         total = reduce(add, scores)
         scores = [score / total for score in scores]
+    if model.rounded:
+        scores = [_clip(score, model.rounded) for score in scores]
     return [nw.when(score == 0).then(nw.lit(0.0)).otherwise(score) for score in scores]
+
+
+def _clip(score: nw.Expr, rounded: float) -> nw.Expr:
+    """Return scores that lie outside 0 to 1 by rounding as 0 and 1; NaN is kept."""
+    is_above = (score > 1) & (score <= 1 + 2 * rounded)
+    below_one = nw.when(is_above).then(nw.lit(1.0)).otherwise(score)
+    return nw.when(score < 0).then(nw.lit(0.0)).otherwise(below_one)
 
 
 def most_probable_class(model: ModelColumns) -> nw.Expr:

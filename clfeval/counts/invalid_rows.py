@@ -56,9 +56,9 @@ from clfeval.tables.invalid_cells import (
     run_checks,
     unknown_rows_error,
 )
-from clfeval.tables.profiles import NEAR_ONE, ColumnProfile
+from clfeval.tables.profiles import NEAR_ONE, ROUNDED, ColumnProfile
 from clfeval.tables.readings.labels import known_labels
-from clfeval.tables.readings.notations import missing_word_hint
+from clfeval.tables.readings.notations import means_missing, null_value_hint
 from clfeval.tables.readings.requirements import RATED
 from clfeval.tables.row_selection import MOST_SLICES
 from clfeval.tables.scan import TableFile, all_distinct
@@ -73,6 +73,7 @@ HINTS = {
 }
 
 
+PART_OF_RANGE = 0.01  # that scores lie beyond 0 to 1 by rounding, at most
 ROW_HINTS = HINTS | {
     "duplicate-id": "each id must occur once; if rows share a patient or document, use "
     "{cluster} instead (mars, phidelta, tune-jpt, report); for several runs, seeds or folds, "
@@ -100,8 +101,8 @@ def raise_found_problems(
     """
     problems, totals = list[Problem](), Counter[str]()
     for frame, checks in looks:
-        found, counts = run_checks(frame, checks)
-        problems += found
+        problems_of_frame, counts = run_checks(frame, checks)
+        problems += problems_of_frame
         totals += counts
     if not problems:
         return
@@ -109,23 +110,34 @@ def raise_found_problems(
         problems, totals = list(dict.fromkeys(problems)), Counter()
     order = [file.name for file in files]
     problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
-    first, fixes = problems[0], dict[str, Any]()
-    codes = {problem.code for problem in problems}
+    fixes: dict[str, Any] = {}
+    marks = _missing_marks(problems)
     if declared and {*totals} == {"unknown-label"}:
         fixes = {"classes": tuple(declared)}
-    elif codes != {"missing-value"} and codes <= {"missing-value", "bad-number", "unknown-label"}:
-        quoted = {_quoted_value(one) for one in problems if one.code != "missing-value"}
-        if all(map(missing_word_hint, quoted)):  # they cause all problems
-            fixes = {"null_value": tuple(sorted(quoted))}
-    value = _quoted_value(first)
-    hint = missing_word_hint(value) if first.code == "unknown-label" else None
-    if hint is None:
-        comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
-        words = {name: format_option(f"--{name.replace('_', '-')}", value) for name in _OPTIONS}
-        words |= {"value": value, "point": value.replace(",", ".")}
-        words["cluster"] = format_option("--cluster", str(first.column))
-        hint = hints.get("decimal-comma" if comma else first.code, "").format(**words)
-    raise DataError(problems[:MAX_PROBLEMS], hint=hint or None, totals=totals, fixes=fixes)
+    elif marks:
+        fixes = {"null_value": marks}
+    hint = null_value_hint(*marks, drop=True) if marks else _row_hint(problems[0], hints)
+    raise DataError(problems[:MAX_PROBLEMS], hint=hint, totals=totals, fixes=fixes)
+
+
+def _missing_marks(problems: Iterable[Problem]) -> tuple[str, ...]:
+    """Return the texts that mean missing values among invalid numbers and unknown labels."""
+    texts = {
+        _quoted_value(problem)
+        for problem in problems
+        if problem.code in ("bad-number", "unknown-label")
+    }
+    return tuple(sorted(filter(means_missing, texts)))
+
+
+def _row_hint(problem: Problem, hints: Mapping[str, str]) -> str | None:
+    """Return the hint of the first problem, with its value filled in."""
+    value = _quoted_value(problem)
+    comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
+    words = {name: format_option(f"--{name.replace('_', '-')}", value) for name in _OPTIONS}
+    words |= {"value": value, "point": value.replace(",", ".")}
+    words["cluster"] = format_option("--cluster", str(problem.column))
+    return hints.get("decimal-comma" if comma else problem.code, "").format(**words) or None
 
 
 def _quoted_value(problem: Problem) -> str:
@@ -261,6 +273,8 @@ def _unbounded_models(
     for model in settled.columns.models:
         low, high = grouped.ranges.get(model.name, (0.0, 1.0))
         labelled = model.name in (settled.related or {})  # a threshold gives its labels
+        if model.rounded:
+            continue
         is_probability = model.kind == "classes" or model.confidence
         has_threshold = labelled or settled.roles.has_threshold(model.name)
         needed = is_probability or not has_threshold
@@ -309,9 +323,25 @@ def corrected_settings(check: PatternCheck, settled: CountSettings) -> CountSett
     truth, models = settled.columns.truth, settled.columns.models
     positive = resolve_positive(settled.name, truth, check.rows, settled.roles, models)
     if positive == settled.positive:
-        return None
+        return _with_rounded_scores(check, settled)
     # another class: other thresholds relate labels to scores
     return replace(settled, positive=positive, related=None)
+
+
+def _with_rounded_scores(check: PatternCheck, settled: CountSettings) -> CountSettings | None:
+    """Return settings that clip scores outside 0 to 1 by rounding; None if there are no such.
+
+    Rounding is at most 1 in 100 of the range of the scores, so that hardly any rows become equal.
+    """
+    models = list(settled.columns.models)
+    for position, model in enumerate(models):
+        low, high = check.unbounded.get(model.name, (0.0, 1.0))
+        beyond = max(-low, high - 1)
+        if model.kind == "score" and 0 < beyond <= min(ROUNDED, PART_OF_RANGE * (high - low)):
+            models[position] = replace(model, rounded=beyond)
+    if models == [*settled.columns.models]:
+        return None
+    return replace(settled, columns=replace(settled.columns, models=tuple(models)))
 
 
 def refuse_invalid_patterns(

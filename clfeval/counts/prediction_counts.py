@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -109,7 +109,7 @@ class PredictionCounts:
             top,
             uncut,
             None,
-            grouped.ranges,
+            _clipped_ranges(grouped.ranges, models),
         )
 
     @property
@@ -271,6 +271,17 @@ class PredictionCounts:
         if size(made) <= FEW:
             self._known[key] = made
         return made
+
+
+def _clipped_ranges(
+    ranges: Mapping[str, tuple[float, float]], models: Sequence[ModelColumns]
+) -> dict[str, tuple[float, float]]:
+    """Return the range of the scores of each model, within 0 to 1 where they are clipped."""
+    clipped = {model.name for model in models if model.rounded}
+    return {
+        name: (max(low, 0.0), min(high, 1.0)) if name in clipped else (low, high)
+        for name, (low, high) in ranges.items()
+    }
 
 
 def _input_files(check: PatternCheck, settled: settings.CountSettings) -> tuple[InputFile, ...]:

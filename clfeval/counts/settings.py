@@ -26,7 +26,7 @@ from clfeval.tables.invalid_cells import Tasks, numbered_rows
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, is_score
 from clfeval.tables.readings.labels import default_positive, known_labels
-from clfeval.tables.readings.notations import missing_word_hint
+from clfeval.tables.readings.notations import means_missing
 from clfeval.tables.readings.positive import is_multiclass, positive_choices, positive_question
 from clfeval.tables.readings.reading import MOST_OFFERED
 from clfeval.tables.scan import TableFile, count_distinct_values, unreadable_error
@@ -300,7 +300,7 @@ def declarable_labels(
             settled.files, name, columns.null_values, columns.label(name)
         )
     words = {label for labels in unknown.values() for label in labels}
-    slips = any(row_counts[label] < OFTEN or missing_word_hint(label) for label in words)
+    slips = any(row_counts[label] < OFTEN or means_missing(label) for label in words)
     return () if slips or len(words) > MOST_DECLARED else tuple(sorted(words, key=natural_sort_key))
 
 

@@ -13,7 +13,7 @@ from clfeval.tables.frames import pl
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
 from clfeval.tables.profiles import is_score
 from clfeval.tables.readings.labels import guess_positive
-from clfeval.tables.readings.notations import missing_word_hint
+from clfeval.tables.readings.notations import means_missing
 
 FOREIGN = 10  # so many different values without a known label are not labels with typing errors
 
@@ -30,7 +30,7 @@ def refuse_disjoint_labels(
     if not two_numbers:
         if predicted & {*truth_labels}:
             return
-        if any(is_score(text) or missing_word_hint(text) for text in predicted):
+        if any(is_score(text) or means_missing(text) for text in predicted):
             return  # the other values are the invalid ones
     message = f"predicts {list_names(sorted(predicted))}, but truth '{columns.truth}' has "
     message += list_names(truth_labels)

@@ -56,7 +56,8 @@ def mcc(n: Counts) -> Floats:
     spread = [np.sqrt(_different_class_products(margin)) for margin in (truth, said)]
     found = divide(m * right - (truth * said).sum(axis=-1), spread[0] * spread[1])
     perfect = (right == m) & ~np.isnan(found)  # 1, not almost 1
-    return np.asarray(np.where(perfect, 1.0, np.clip(found, -1, 1)))
+    value = np.where(perfect, 1.0, np.clip(found, -1, 1))
+    return np.asarray(np.where(value < _ROUNDING - 1, -1.0, value))
 
 
 def ordinal_rmse(n: Counts) -> Floats:

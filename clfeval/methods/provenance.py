@@ -199,6 +199,9 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
         model.kind == "score" for model in counted.models
     ):
         said.append(ResultNote("score-direction", f"high scores should mean '{counted.positive}'"))
+    if rounded := {model.name: model.rounded for model in counted.models if model.rounded}:
+        text = f"scores of {list_names(rounded, 3)} lie up to {max(rounded.values()):.1g} outside "
+        said.append(ResultNote("rounded-scores", f"{text}0 to 1; they are evaluated as 0 and 1"))
     text = "several classes are equally probable; the first is used"
     return said + [
         ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")

@@ -198,6 +198,7 @@ WARNINGS: Mapping[str, str] = {
     "replicates-left-out": "A measure was undefined in some bootstrap replicates.",
     "resamples": "Fewer bootstrap resamples than by default, or none.",
     "resamples-lost": "The score of a model is undefined in some resamples.",
+    "rounded-scores": "Scores slightly outside 0 to 1 are evaluated as 0 and 1.",
     "rounded-weights": "Very unequal weights: the smallest were rounded.",
     "rows-from-entries": "Only rows with an entry in the sparse table count.",
     "runs-dependent": "Runs may share rows: their spread is not a confidence interval.",

@@ -362,6 +362,13 @@ def requested_rows(result: Document) -> list[Row]:
     return [r for r in rows if r["measure"] in other or str(r["measure"]).partition(":")[0] in ids]
 
 
+def _score_option(result: Document) -> str:
+    """Return the option that reads labels such as 0 and 1 as scores; nothing for other labels."""
+    if result.parameters.get("positive") not in ("1", "1.0"):
+        return ""
+    return f"; if these are scores, add {OPTION}--kind score{END}"
+
+
 def measure_tables(
     result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[TableView]:
@@ -382,7 +389,7 @@ def measure_tables(
     said = [
         f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
         if reason != "needs_scores"
-        else "–: the model has labels only"
+        else f"–: the model has labels only{_score_option(result)}"
         for reason, names in whys.items()
     ]
     yield TableView(

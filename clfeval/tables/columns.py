@@ -27,7 +27,8 @@ class ModelColumns:
     classes one column of probabilities per class, in the order of `classes`
 
     beside: a column with its labels. shares: normalise its probabilities. confidence: its numbers
-    are probabilities of the label beside, not of the positive class.
+    are probabilities of the label beside, not of the positive class. rounded: how far its scores
+    lie outside 0 to 1 by rounding; they are clipped.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ModelColumns:
     beside: str | None = None
     shares: bool = False
     confidence: bool = False
+    rounded: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

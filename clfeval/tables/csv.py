@@ -8,13 +8,14 @@ import io
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.records import dataclass, replace
+from clfeval.tables.encodings import LATIN_1, Encoding, guess_encoding, wide_encoding
 from clfeval.tables.source import SourceFile
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ SAMPLE_ROWS = 5000
 class CsvHead:
     """Header and sample rows of a delimited file, as text; an empty cell is None.
 
-    whole: the sample has all rows.
+    whole: the sample has all rows. ragged: some row has another number of fields than the header.
     """
 
     columns: tuple[str, ...]
@@ -36,9 +37,10 @@ class CsvHead:
     header_bytes: int  # of the names alone, without delimiters and line end
     header_row: int = 1  # more if blank lines or comments precede it
     whole: bool = False
+    ragged: bool = False
 
 
-_SEPARATOR = re.compile(rb'"?sep=([\t!-~])"?\s*', re.IGNORECASE)
+_SEPARATOR = re.compile(rb'"?sep=([\t!-~])\1*"?[\s;,]*', re.IGNORECASE)
 
 
 def skip_comments(source: SourceFile) -> SourceFile:
@@ -70,7 +72,7 @@ def read_csv_head(source: SourceFile) -> CsvHead:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
     all_bytes = len(raw) < HEAD_BYTES
-    refuse_utf16(source, raw)
+    refuse_utf16(source, source.comments + raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\r" in raw and b"\n" not in raw:
         message = "lines end with a bare carriage return (CR)"
@@ -90,14 +92,16 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     header_bytes = sum(len(name.encode()) for name in columns)
     above = source.comments.count(b"\n")
     all_read = all_bytes and (not rows or rows[-1][0] < SAMPLE_ROWS)
-    return CsvHead(columns, sample, header_bytes, above + header_row, all_read)
+    ragged = len(sample) < len(rows)
+    return CsvHead(columns, sample, header_bytes, above + header_row, all_read, ragged)
 
 
 def refuse_utf16(source: SourceFile, start: bytes) -> None:
-    """Raise for a text that begins with a byte-order mark of UTF-16."""
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        hint = "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
-        raise DataError.new("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1, hint=hint)
+    """Raise for a text in UTF-16 or UTF-32, with a byte-order mark or without."""
+    if (encoding := wide_encoding(start)) is not None:
+        hint = f"convert it: {encoding.remedy}"
+        message = f"the file is {encoding.title}, not UTF-8"
+        raise DataError.new(message, "not-utf8", source.name, 1, hint=hint)
 
 
 def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
@@ -130,13 +134,35 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
         elif "\0" in name:
             found.append((f"the name of column {position} contains a NUL byte", "nul-byte"))
     if found:
-        hint = next(_HINTS[code] for code in _HINTS if code in {code for _, code in found})
+        codes = {code for _, code in found}
+        hint = next(_HINTS[code] for code in _HINTS if code in codes)
+        if hint == ENCODING_HINT:
+            hint = encoding_hint(source)
         raise DataError([Problem(*one, source.name, 1) for one in found], hint=hint)
 
 
-ENCODING_HINT = "if it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+ENCODING_HINT = f"if it is Latin-1, convert it: {LATIN_1.remedy}"
 NAMES_HINT = "give every column a plain, unique name"
 TRIED = 50  # lines
+ENOUGH = 1 << 16  # bytes that show an encoding
+
+
+def likely_encoding(source: SourceFile) -> Encoding:
+    """Return the likeliest encoding of a file that is not UTF-8, by its lines with other bytes."""
+    kept = b""
+    with source.path.open("rb") as stream:
+        for line in stream:
+            if not line.isascii():
+                kept += line
+            if len(kept) > ENOUGH:
+                break
+    return guess_encoding(kept)
+
+
+def encoding_hint(source: SourceFile) -> str:
+    """Return the hint on the likeliest encoding of a file that is not UTF-8."""
+    encoding = likely_encoding(source)
+    return f"if it is {encoding.title}, convert it: {encoding.remedy}"
 
 
 def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
@@ -148,18 +174,27 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
     below = dropwhile(lambda line: line.startswith("#"), text.splitlines())
     lines = [line for line in islice(below, TRIED + 1) if line][:TRIED]
 
-    def fields(delimiter: str) -> int:
-        """Return the number of fields of each line; 0 if lines differ."""
-        try:
-            counts = {len(record) for record in csv.reader(lines, delimiter=delimiter)}
-        except csv.Error:
-            return 0
-        return counts.pop() if len(counts) == 1 else 0
+    had = _fields_of_lines(lines, source.delimiter) and len(columns)
+    signs = [sign for sign in (";", "\t", "|", ",", " ") if sign != source.delimiter]
+    counts = {sign: _fields_of_lines(lines, sign) for sign in signs}
+    best = max(counts, key=counts.__getitem__)
+    return best if counts[best] > max(had, 1) else None
 
-    had = fields(source.delimiter) and len(columns)
-    found = {other: fields(other) for other in (";", "\t", "|", ",") if other != source.delimiter}
-    best = max(found, key=found.__getitem__)
-    return best if found[best] > max(had, 1) else None
+
+def _fields_of_lines(lines: Sequence[str], delimiter: str) -> int:
+    """Return the number of fields of each line; 0 if lines differ.
+
+    Spaces are delimiters only of names in quotes, as R writes them, without one for row names.
+    """
+    if delimiter == " " and not re.search('" "', lines[0] if lines else ""):
+        return 0
+    try:
+        counts = [len(record) for record in csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:
+        return 0
+    if delimiter == " " and counts[1:]:
+        counts[0] = max(counts[0], min(counts[0] + 1, counts[1]))
+    return counts[0] if len(set(counts)) == 1 else 0
 
 
 _FIELDS_HINT = "each row needs as many fields as the header; quote fields that contain a delimiter"
@@ -178,13 +213,49 @@ def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
     """Read the whole file record by record; DataError for ragged rows (the header is row 1)."""
     problems = _bare_returns(source)
     totals = Counter(problem.code for problem in problems)
+    encoding = None
     for row, record in () if problems else read_records(source):
-        for problem in _record_problems(source.name, row, record, columns) if record else ():
+        if encoding is None and _has_other_bytes(record):
+            encoding = likely_encoding(source)
+        for problem in _record_problems(source.name, row, record, columns, encoding):
             totals[problem.code] += 1
             if len(problems) < MAX_PROBLEMS:
                 problems.append(problem)
-    if problems:
-        raise DataError(problems, hint=_HINTS[problems[0].code], totals=totals)
+    if not problems:
+        return
+    code = problems[0].code
+    hint = encoding_hint(source) if code == "not-utf8" else _HINTS[code]
+    if code == "long-row":
+        hint = _hint_on_long_rows(source, columns) or hint
+    raise DataError(problems, hint=hint, totals=totals)
+
+
+def _has_other_bytes(record: Sequence[str]) -> bool:
+    """Return whether a record has bytes that are not UTF-8."""
+    return any(not cell.isascii() and re.search(_OTHER_BYTE, cell) for cell in record)
+
+
+_OTHER_BYTE = "[\udc80-\udcff]"  # as the reader escapes it
+
+
+def _hint_on_long_rows(source: SourceFile, columns: Sequence[str]) -> str | None:
+    """Return the hint on rows that all have one field more than the header; None for others.
+
+    The first field is the name of the row, as R writes it, or the last one is empty.
+    """
+    below = islice(read_records(source), 1, TRIED + 1)
+    records = [record for _, record in below if record][1:]
+    if {len(record) for record in records} != {len(columns) + 1}:
+        return None
+    sign = r"\t" if source.delimiter == "\t" else source.delimiter
+    if not any(record[-1] for record in records):
+        command = f"sed '1s/\\r*$/{sign}/' FILE > NEW"
+        return f"each row ends with a delimiter, but the header does not: {command}"
+    names = [record[0] for record in records]
+    if len(set(names)) == len(names) > 1:
+        command = f"sed '1s/^/row{sign}/' FILE > NEW"
+        return f"if the first fields are row names, as R writes them, name their column: {command}"
+    return _FIELDS_HINT
 
 
 def _bare_returns(source: SourceFile) -> list[Problem]:
@@ -216,8 +287,11 @@ def read_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
 
 
 def _record_problems(
-    file: str, row: int, record: list[str], columns: tuple[str, ...]
+    file: str, row: int, record: Sequence[str], columns: tuple[str, ...], encoding: Encoding | None
 ) -> Iterator[Problem]:
+    """Yield the problems of a record; none of a blank line."""
+    if not record:
+        return
     if len(record) != len(columns):
         fields = f"{len(record)} field{'s' * (len(record) != 1)}"
         what = f"the row has {fields}, but the header has {len(columns)}"
@@ -226,9 +300,9 @@ def _record_problems(
     for column, cell in zip(columns, record, strict=False):
         if "\0" in cell:
             yield Problem("contains a NUL byte", "nul-byte", file, row, column)
-        if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
-            shown = cell.encode(errors="surrogateescape").decode("latin-1")
-            what = f"not UTF-8 (as Latin-1 it reads '{shown}')"
+        if encoding is not None and _has_other_bytes([cell]):
+            shown = cell.encode(errors="surrogateescape").decode(encoding.codec, "replace")
+            what = f"not UTF-8 (as {encoding.title} it reads '{shown}')"
             yield Problem(what, "not-utf8", file, row, column)
 
 

@@ -189,7 +189,7 @@ def numbered_rows(
     frame: pl.LazyFrame
     if file.head is not None:
         frame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
-    else:
+    else:  # NaN is a missing value in every column
         assert file.native is not None
         if file.native.implementation.is_spark_like():  # all rows would be brought here
             if not first:
@@ -197,6 +197,7 @@ def numbered_rows(
             frame = in_polars(file.native.head(FIRST_ROWS)).with_columns(pl.lit(None).alias(ROW))
         else:
             frame = in_polars(file.native)
+        frame = frame.with_columns(pl.selectors.float().fill_nan(None))
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     place = pl.format("{}:{}", pl.lit(file.name), pl.col(ROW)).alias(PLACE)
@@ -236,9 +237,15 @@ def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
     """Read the header of a text below its comments, returned in the source; DataError."""
     source = skip_comments(source)
     try:
-        return source, read_csv_head(source)
+        head = read_csv_head(source)
     except DataError as error:
+        if error.problems[0].code == "not-utf8":
+            raise
         raise title_error(source) or error from error
+    explained = not head.ragged or other_delimiter(source, head.columns) or title_error(source)
+    if not explained:
+        inspect_structure(source, head.columns)
+    return source, head
 
 
 def refuse_different_delimiters(first: TableFile, later: TableFile) -> None:
@@ -322,7 +329,9 @@ def _has_short_rows(file: TableFile) -> bool:
 
 def title_error(source: SourceFile) -> DataError | None:
     """Return the error of a text with a title or comments above its header; None if it has none."""
+    above = source.comments.count(b"\n")
     with source.path.open("rb") as stream:
+        stream.seek(len(source.comments))
         data = stream.read(HEAD_BYTES)
     lines = data.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
@@ -341,8 +350,8 @@ def title_error(source: SourceFile) -> DataError | None:
         if len({*lengths[heads[0] :]}) == 1:
             title_row, cells = records[0]
             what = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
-            hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
-            return DataError.new(what, "no-header", source.name, title_row, hint=hint)
+            hint = f"the column names are in row {above + row}: tail -n +{above + row} FILE > NEW"
+            return DataError.new(what, "no-header", source.name, above + title_row, hint=hint)
     return None
 
 

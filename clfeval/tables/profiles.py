@@ -27,6 +27,7 @@ from clfeval.tables.frames import (
 from clfeval.tables.scan import CellReading, TableFile, all_distinct, scan, unreadable_error
 
 NEAR_ONE = 1.5  # numbers up to it are probabilities beyond 1 by rounding or by mistake
+ROUNDED = 1e-4  # how far scores lie beyond 0 to 1 by rounding, at most
 MOST_VALUES = 1000  # different values that a profile keeps with their counts
 CELLS_AT_ONCE = 8_000_000  # cells of the columns that are read together
 ROWS = "__clfeval_rows"
@@ -149,7 +150,7 @@ class ColumnProfile:
     @property
     def is_integer(self) -> bool:
         """True if all values are whole numbers."""
-        return len(self.numbers) == len(self.texts) and self.classes
+        return len(self.numbers) == len(self.texts) and all(n % 1 == 0 for n in self.numbers)
 
     @property
     def is_nonnegative(self) -> bool:
@@ -163,8 +164,8 @@ class ColumnProfile:
 
     @property
     def classes(self) -> bool:
-        """True if the values may be classes: texts, or whole numbers."""
-        return all(number % 1 == 0 for number in self.numbers)
+        """True if the values may be classes: texts, or whole numbers, NaN among them."""
+        return all(number % 1 == 0 or number != number for number in self.numbers)
 
 
 @lru_cache(maxsize=64)

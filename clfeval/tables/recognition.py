@@ -60,7 +60,12 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     ignored = _ignored_columns(file, profiles, roles)
     used = {name: column for name, column in profiles.items() if name not in ignored}
-    layout, reading = _choose_layout(file, used, roles)
+    try:
+        layout, reading = _choose_layout(file, used, roles)
+    except DataError:
+        if roles.decimal == ".":  # scores with a comma are texts
+            refuse_decimal_commas(file, used, "", used, roles)
+        raise
     if roles.confidences and layout is not wide.LAYOUT:
         message = f"{OPTION}--kind confidence{END} needs a wide table, not a {layout.name} one"
         raise bad_option(message, "write a column of labels and one of confidences")

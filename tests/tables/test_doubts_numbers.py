@@ -172,7 +172,7 @@ def test_up_to_a_tenth_of_the_scores_beyond_0_and_1_is_named(
 
 def test_one_score_of_one_model_of_a_long_table_is_named() -> None:
     rows = [f"{i},{m},{i % 97 / 100},{i % 2}" for m in ("a", "b") for i in range(300)]
-    rows[310] = "10,b,1.00001,0"
+    rows[310] = "10,b,1.0001001,0"
     write("t.csv", "id,model,score,truth\n" + "\n".join(rows) + "\n")
     expected = ("312:score needs-threshold", "mars t.csv -q --threshold b=0.5")
     assert refused("mars", "t.csv") == expected

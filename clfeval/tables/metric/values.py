@@ -28,7 +28,7 @@ from clfeval.tables.metric.grid import (
     is_estimate,
     is_numeric,
 )
-from clfeval.tables.readings.notations import COMMA, comma_hint, missing_word_hint, null_value_hint
+from clfeval.tables.readings.notations import COMMA, comma_hint, means_missing, null_value_hint
 
 CORNERS = 3  # corners of a polygon: at least as many metrics remain
 WORDS = 3  # distinct texts among numbers that may all mean missing
@@ -191,7 +191,7 @@ class _InvalidCells:
         if not np.isin(self.status, (MISSING, UNDEFINED)).any():  # else the hint is on those
             then, fixes = self._gaps(cells[:, ~lost], lost)
         hint += f", and {then}" * bool(fixes)
-        if not missing_word_hint(text):
+        if not means_missing(text):
             hint += f"; if a column is not a metric, add {OPTION}--ignore COLUMN{END}"
         yield self._error(cells, hint, {"null_value": tuple(texts), **fixes})
 

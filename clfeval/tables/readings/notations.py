@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from clfeval.errors import DataError, OfferedReading, Problem, format_option
+from clfeval.errors import DataError, OfferedReading, Problem, format_option, join_texts
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
@@ -14,12 +14,23 @@ from clfeval.tables.readings.labels import known_labels
 
 COMMA = "has a comma that may be a decimal sign or a thousands separator"
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
-_MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
+# marks of missing values: of R, pandas, SQL and Hive, spreadsheets (and their errors), and by hand
+_MARKS = {""}.union(
+    ["na", "n/a", "n.a.", "nan", "<na>", "nat", "null", "(null)", "\\n", "nil"],
+    ["?", ".", "..", "--", "---", "_"],
+    ["#n/a", "#na", "#nv", "#null!", "#value!", "#div/0!", "#ref!", "#num!", "#name?"],
+)
+_WORDS = {"none", "missing", "-"}  # they may be classes too
 
 
-def missing_word_hint(text: str) -> str | None:
-    """Return the hint for a word that usually means a missing value, else None."""
-    return null_value_hint(text) if text.casefold() in _MISSING_WORDS else None
+def means_missing(text: str) -> bool:
+    """Return whether a text usually means a missing value."""
+    return text.strip().casefold() in _MARKS | _WORDS
+
+
+def is_mark(text: str) -> bool:
+    """Return whether a text means a missing value, and can hardly be the name of a class."""
+    return text.strip().casefold() in _MARKS
 
 
 def comma_hint(texts: Sequence[str]) -> str | None:
@@ -34,9 +45,13 @@ def comma_hint(texts: Sequence[str]) -> str | None:
     )
 
 
-def null_value_hint(text: str) -> str:
-    """Return the hint on the option that makes a text a missing value."""
-    return f"if '{text}' means missing, add {format_option('--null-value', text)}"
+def null_value_hint(text: str, *further: str, drop: bool = False) -> str:
+    """Return the hint on the option that makes texts missing values; drop: and drops their rows."""
+    texts = [text, *further]
+    options = [format_option("--null-value", word) for word in texts]
+    options += [f"{OPTION}--missing drop{END}"] * drop
+    quoted = join_texts([f"'{word}'" for word in texts])
+    return f"if {quoted} mean{'s' * (not further)} missing, add {' '.join(options)}"
 
 
 def refuse_decimal_commas(

@@ -12,9 +12,9 @@ from clfeval.tables.frames import natural_sort_key
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import count_rows
 from clfeval.tables.readings.labels import default_positive, guess_positive
+from clfeval.tables.readings.notations import means_missing
 from clfeval.tables.readings.reading import Question
 
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 MOST_CLASSES = 20  # of more none is asked about
 
 
@@ -100,7 +100,7 @@ def _is_unsettled(counts: Mapping[str, int], roles: Input) -> bool:
     """Return whether classes have to be merged, or a word for missing values to be declared."""
     declared = {*roles.classes}
     folded = {name.strip().lower() for name in counts}
-    words = [name for name in counts if name.casefold() in MISSING_WORDS and name not in declared]
+    words = [name for name in counts if means_missing(name) and name not in declared]
     return len(folded) < len(counts) or (bool(words) and len(counts) - len(words) > 1)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.profiles import NEAR_ONE, ColumnProfile, are_mostly_numbers
+from clfeval.tables.profiles import NEAR_ONE, ROUNDED, ColumnProfile, are_mostly_numbers
 from clfeval.tables.readings.class_columns import pairs_of_one_name
 from clfeval.tables.readings.labels import known_labels, spelling_as_truth
 from clfeval.tables.readings.names import Tag, copied_name, tags_of
@@ -293,7 +293,7 @@ def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
     if column.kind != "number" or len(predicted) != 1 or column.scale != "unit":
         return False
     lowest = 1 / max(len(table.classes), 2) - 1e-9
-    plausible = all(lowest <= number <= 1 + 1e-9 for number in column.profile.numbers)
+    plausible = all(lowest <= number <= 1 + ROUNDED for number in column.profile.numbers)
     if column.profile.is_integer:
         return False
     return plausible and table.facts.upper_label(predicted[0].name, column.name) is None

@@ -1,0 +1,95 @@
+"""Values of one column as callers of Python have them: a flat array or list, or an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, ValuesView
+from typing import Any
+
+import numpy as np
+
+from clfeval.errors import DataError, UsageError, bad_option, quote_name
+from clfeval.tables.source import FRAME
+
+Y_TRUE = "y_true"  # the first of two arguments
+
+
+def no_array_error(name: str, values: object) -> UsageError:
+    """Return the error of a value that holds no value for each row."""
+    message = f"{quote_name(name)} is of type {type(values).__name__}, not an array"
+    return bad_option(message, "give a value for each row: a list or an array")
+
+
+def listed_values(values: Any) -> Any:
+    """Return a generator, an iterator or a view of a dictionary as a list; else as it is."""
+    return list(values) if isinstance(values, (Iterator, ValuesView)) else values
+
+
+def flat_values(name: str, values: Any) -> Any:
+    """Return the values of a column without a second dimension of one column.
+
+    Masked values become missing ones, sparse arrays dense ones and bytes texts. Errors: UsageError
+    for a single value and for several columns; DataError for lists of different lengths.
+    """
+    values = column_values(name, values)
+    shape = shape_of(name, values)
+    if len(shape) < 2:
+        return values
+    if shape[1:] == (1,) * (len(shape) - 1):
+        return _flattened(values, shape)
+    message = f"{quote_name(name)} has shape {shape}, not ({max(shape):,},)"
+    hint = "give one value per row"
+    if shape[0] == 1:
+        hint += f": {name}.ravel()" if name.isidentifier() else ": values.ravel()"
+    elif name == Y_TRUE and len(shape) == 2:
+        hint += "; of one-hot classes give y_true.argmax(axis=1)"
+    raise bad_option(message, hint)
+
+
+def column_values(name: str, values: Any) -> Any:
+    """Return values without masks, of dense arrays; UsageError for a single value."""
+    if isinstance(values, (str, bytes, os.PathLike, Mapping)):
+        raise no_array_error(name, values)
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):  # sparse, of SciPy
+        values = values.toarray()
+    if isinstance(values, np.matrix):
+        values = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = _without_mask(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if not hasattr(type(values), "__len__"):
+        raise no_array_error(name, values)
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        raise bad_option(f"{quote_name(name)} is a single value", "give an array: one per row")
+    return values
+
+
+def shape_of(name: str, values: Any) -> tuple[int, ...]:
+    """Return the shape of values; DataError for lists of different lengths."""
+    try:
+        return tuple(np.shape(values))
+    except ValueError as error:
+        message = "these values are lists of different lengths"
+        hint = "give one value per row"
+        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
+
+
+def _without_mask(values: Any) -> Any:
+    """Return a masked array with NaN, or None, in place of its masked values."""
+    if not np.ma.is_masked(values):
+        return np.asarray(values.data)
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    texts_or_numbers = np.asarray(values.data).astype(object)
+    texts_or_numbers[np.ma.getmaskarray(values)] = None
+    return texts_or_numbers
+
+
+def _flattened(values: Any, shape: tuple[int, ...]) -> Any:
+    """Return the values of one column, which lists, arrays and Series of lists may hold."""
+    if isinstance(values, np.ndarray):
+        return values.reshape(-1)
+    for _ in shape[1:]:
+        values = [value[0] for value in values]
+    return values
