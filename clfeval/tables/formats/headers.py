@@ -51,9 +51,8 @@ class HeaderFormat:
 def open_formatted(source: SourceFile) -> TableFile | None:
     """Return a text table with the header of a tool; None for one line of names."""
     plain = skip_comments(source)
-    for delimiter in dict.fromkeys((plain.delimiter, " ")):
-        if delimiter == " " and plain.delimiter != ",":
-            continue
+    delimiters = (plain.delimiter, " ") if plain.delimiter == "," else (plain.delimiter,)
+    for delimiter in delimiters:
         candidate = replace(plain, delimiter=delimiter)
         records = _first_records(candidate)
         for header_format in HEADER_FORMATS:
