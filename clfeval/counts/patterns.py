@@ -353,8 +353,8 @@ class ConfusionCounts(WeightedCounts):
         """
         place = {model: i for i, model in enumerate(dict.fromkeys(models))}
         totals = np.zeros((3, len(place)), np.int64)
-        whole = all(isinstance(four[3], int) for four in cells)
-        tn = np.zeros(len(place), np.int64 if whole else np.float64)
+        are_integers = all(isinstance(four[3], int) for four in cells)
+        tn = np.zeros(len(place), np.int64 if are_integers else np.float64)
         for model, four in zip(models, cells, strict=True):
             totals[:, place[model]] += np.array(four[:3], np.int64)
             tn[place[model]] += four[3]

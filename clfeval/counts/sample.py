@@ -112,7 +112,15 @@ def read_sample(opened: Predictions) -> Sample:
     roles = opened.roles
     _refuse_needing_predictions(roles)
     keys = opened.columns.by
-    count_columns = (find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT)
+    count_columns = [find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT]
+    if keys and None in count_columns:
+        message = f"slices and runs of counts need true negatives: {list_names(keys)}"
+        raise UsageError.new(
+            message,
+            "no-tn",
+            opened.files[0].name,
+            hint="add the column tn, or leave the option out",
+        )
     if {opened.columns.naming, *count_columns} & set(keys):
         message = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
         raise bad_option(message)

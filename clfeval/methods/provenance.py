@@ -102,8 +102,8 @@ def prefix_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> An
 def class_totals(sample: Sample) -> dict[str, Any]:
     """Return rows, class totals and class ratio of the whole table, and its clusters."""
     positives, negatives, ratio = slice_totals(sample, None)
-    known = positives is not None and negatives is not None
-    rows, unit = positives + negatives if known else None, sample.slices[None].unit
+    unit = sample.slices[None].unit
+    rows = None if positives is None or negatives is None else positives + negatives
     said = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
         **{name: n if n is None else from_units(n, unit) for name, n in said.items()},

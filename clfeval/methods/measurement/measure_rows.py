@@ -36,11 +36,7 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
-from clfeval.methods.model_order import (
-    LEAD_OF_LABELS,
-    LEAD_OF_SCORES,
-    LEAD_WITHOUT_NEGATIVES,
-)
+from clfeval.methods.model_order import LEAD_OF_LABELS, LEAD_OF_SCORES, LEAD_WITHOUT_NEGATIVES
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import replace
 

@@ -27,7 +27,8 @@ from clfeval.methods.report.model_estimates import row_score_influence, score_es
 def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:
     """Return the models in the order of a report, with those tied with the first.
 
-    The measure is ROC AUC, balanced accuracy of labels, or F1 without true negatives. level: None for no tests.
+    The measure is ROC AUC, or of labels balanced accuracy, or F1 without true negatives.
+    level: None for no tests.
     """
     measure = leading_measure(sample)
     requested = RequestedMeasure(measure, CATALOG[measure], {})

@@ -107,5 +107,9 @@ def two_class_confusion_rows(sample: Sample) -> list[Row]:
         ]
     if sample.counts_negatives:
         return rows
-    counted = (row for row in rows if (row["truth"], row["predicted"]) != (classes[1], classes[1]))
-    return [{**row, "share": None} if row["truth"] == classes[1] else row for row in counted]
+    negative = classes[1]
+    return [
+        {**row, "share": None} if row["truth"] == negative else row
+        for row in rows
+        if (row["truth"], row["predicted"]) != (negative, negative)
+    ]

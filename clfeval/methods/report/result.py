@@ -253,6 +253,9 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
             message = f"{OPTION}{flag}{END} needs all counts, but small ones are hidden"
             hint = f"leave it out, or count the tables without {OPTION}--min-cell{END}"
             raise UsageError.new(message, "needs-predictions", hint=hint)
+    if options.populations and not sample.counts_negatives:
+        message = f"{OPTION}--prevalence{END} needs true negatives, which were not counted"
+        raise UsageError.new(message, "no-tn", hint="leave it out, or add the column tn")
     has_patterns = None in sample.patterns
     comparisons.check_reference(sample.slices[None].models, options, same_rows=has_patterns)
     if options.uses_thresholds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from clfeval.errors import DataError, join_texts, list_names, quote_name
 from clfeval.tables.formats.frames import replaced_columns
@@ -11,7 +12,7 @@ from clfeval.tables.formats.record import Converted, FormatTable
 from clfeval.tables.frames import pl
 from clfeval.tables.profiles import NEAR_ONE
 from clfeval.tables.readings.pair_facts import PairFacts
-from clfeval.tables.readings.truths import named_truth, truth_candidates
+from clfeval.tables.readings.truths import truth_candidates
 
 LOGITS = r"(?i)(.*?[\W_])?logits?[\W_]*(\w.*)"
 NUMBERS = r"\d+"
@@ -32,41 +33,36 @@ def convert_logits(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> 
 
     The softmax of two logits is the logistic function of their difference, and ranks as it does.
     """
-    names = [name for found in columns.values() for name in found]
+    names = list(chain(*columns.values()))
     models: dict[str, list[str]] = {}
     for name in names:
         match = re.fullmatch(LOGITS, name)
         assert match is not None
         models.setdefault(match[1] or "", []).append(name)
     several = [group for group in models.values() if len(group) > 1]
-    outside = [
-        name
-        for group in several
-        for name in group
-        if any(not 0 <= number <= NEAR_ONE for number in table.profiles[name].numbers)
-    ]
-    if not several or not outside:
+    numbers = [number for name in chain(*several) for number in table.profiles[name].numbers]
+    if all(0 <= number <= NEAR_ONE for number in numbers):
         return None
-    _refuse_numbered_classes(table, [name for group in several for name in group], LOGITS)
-    added = []
-    for group in several:
-        numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in group]
-        largest = pl.max_horizontal(numbers)
-        exponentials = [(number - largest).exp() for number in numbers]
-        total = pl.sum_horizontal(exponentials, ignore_nulls=False)
-        added += [
-            (exponential / total).alias(name)
-            for name, exponential in zip(group, exponentials, strict=True)
-        ]
-    softmax_names = [name for group in several for name in group]
-    converted = replaced_columns(table.file, softmax_names, added, softmax_names)
+    _refuse_numbered_classes(table, list(chain(*several)), LOGITS)
+    softmax_names = list(chain(*several))
+    expressions = list(chain(*map(_softmax, several)))
+    converted = replaced_columns(table.file, softmax_names, expressions, softmax_names)
     remark = f"class probabilities are the softmax of {list_names(softmax_names, 4)}"
     return Converted(converted, {}, remark)
 
 
+def _softmax(names: Sequence[str]) -> list[pl.Expr]:
+    """Return exp(x) over the sum of all exp(x) for each of some columns, missing where one is."""
+    numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in names]
+    largest = pl.max_horizontal(numbers)
+    exponentials = [(number - largest).exp() for number in numbers]
+    total = pl.sum_horizontal(exponentials, ignore_nulls=False)
+    return [(part / total).alias(name) for name, part in zip(names, exponentials, strict=True)]
+
+
 def convert_numbered(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
     """Raise for probabilities in columns of numbers if the classes of truth have names."""
-    names = [name for found in columns.values() for name in found]
+    names = list(chain(*columns.values()))
     numbers = sorted(map(int, names))
     facts = PairFacts(table.profiles)
     if len(names) > 1 and numbers == list(range(len(names))) and facts.sum_to_one(names):

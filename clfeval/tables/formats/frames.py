@@ -39,6 +39,6 @@ def replaced_columns(
 ) -> TableFile:
     """Return a table with new columns, of the given names, in place of some of its columns."""
     frame = numbered_frame(file).with_columns(added)
-    kept = [name for name in file.columns if name not in {*removed} - {*names}]
-    columns = [*kept, *(name for name in names if name not in kept)]
+    columns = [name for name in file.columns if name not in {*removed} - {*names}]
+    columns += [name for name in names if name not in columns]
     return with_frame(file, frame.select(ROW, *columns), columns)

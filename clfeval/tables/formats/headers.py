@@ -1,4 +1,4 @@
-"""Headers of tools that differ from one line of names: Orange's three, Weka's, and R's row names."""
+"""Headers of tools other than one line of names: Orange's three, Weka's, and R's row names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
 from clfeval.records import dataclass, field, replace
@@ -57,7 +57,9 @@ def open_formatted(source: SourceFile) -> TableFile | None:
         records = _first_records(candidate)
         for header_format in HEADER_FORMATS:
             header = header_format.read(records) if len(records) > 1 else None
-            if header is not None and (delimiter == plain.delimiter or header.names[0] == ROW_NAMES):
+            if header is not None and (
+                delimiter == plain.delimiter or header.names[0] == ROW_NAMES
+            ):
                 return _open_rows(candidate, header, header_format.tool)
     return None
 
@@ -107,17 +109,21 @@ def _read_orange(records: Sequence[Sequence[str]]) -> Header | None:
     if not len(names) == len(types) == len(roles) or not all(names):
         return None
     flags = [role.partition(" ")[0] for role in roles]
-    known_roles = all(flag in _ROLES or "=" in flag for flag in flags)
-    known_types = [cell in _TYPES or not cell for cell in types]
-    values = {cell for record in records[3:] for cell in record}
-    listed = [known or {*cell.split()} & values for known, cell in zip(known_types, types, strict=True)]
-    if not known_roles or not all(listed) or not (any(known_types) or "class" in flags):
+    if not all(flag in _ROLES or "=" in flag for flag in flags):
         return None
-    if not any(cell in _TYPES for cell in types) and "class" not in flags and "meta" not in flags:
+    values = {cell for record in records[3:] for cell in record}
+    if not all(_is_type(cell, values) for cell in types):
+        return None
+    if not {*types} & _TYPES and not {*flags} & {"class", "meta"}:
         return None
     part_of = {name: _PARTS.get(flag, flag) for name, flag in zip(names, flags, strict=True)}
     options = _options_of_roles(part_of)
     return Header(names, 3, "rows 2 and 3 are types and roles", options)
+
+
+def _is_type(cell: str, values: Collection[str]) -> bool:
+    """Return whether a cell is a type of Orange, empty, or lists values of a discrete column."""
+    return not cell or cell in _TYPES or bool({*cell.split()} & {*values})
 
 
 def _options_of_roles(part_of: Mapping[str, str]) -> dict[str, object]:

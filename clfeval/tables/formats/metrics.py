@@ -21,7 +21,7 @@ class MetricFormat:
     settings: str
     minimised: str
 
-    def fits(self, names: Collection[str]) -> bool:
+    def applies_to(self, names: Collection[str]) -> bool:
         """Return whether a table with columns of these names has the format."""
         return all(any(re.fullmatch(need, name) for name in names) for need in self.needs)
 
@@ -38,12 +38,12 @@ METRIC_FORMATS = (
 
 def columns_of_settings(names: Collection[str]) -> list[str]:
     """Return the columns of a table that are no metrics in its format."""
-    formats = [known for known in METRIC_FORMATS if known.fits(names)]
-    return [name for name in names if any(re.fullmatch(f.settings, name) for f in formats)]
+    patterns = [record.settings for record in METRIC_FORMATS if record.applies_to(names)]
+    return [name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)]
 
 
 def is_minimised(metric: str, names: Iterable[str]) -> bool:
     """Return whether lower is better for a metric of a table in the format of a tool."""
     columns = list(names)
-    formats = [known for known in METRIC_FORMATS if known.fits(columns)]
-    return any(re.fullmatch(known.minimised, metric) for known in formats)
+    formats = [record for record in METRIC_FORMATS if record.applies_to(columns)]
+    return any(re.fullmatch(record.minimised, metric) for record in formats)

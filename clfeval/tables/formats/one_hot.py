@@ -127,7 +127,7 @@ def _partner_affixes(
 def _one_hot_predictions(
     table: FormatTable, truth: OneHotSet, bits: Sequence[str]
 ) -> OneHotSet | None:
-    """Return the only other columns that are one-hot, of the same classes; None if there are none."""
+    """Return the only other columns that are one-hot, of the same classes; None without them."""
     labels, columns = [*truth.columns], [*truth.columns.values()]
     sets = []
     for prefix, suffix in _partner_affixes(labels, columns, table.names):
@@ -157,6 +157,6 @@ def _with_classes(file: TableFile, columns: OneHotSet, new_name: str) -> TableFi
     label: pl.Expr = pl.lit(None, pl.String)
     for (text, _), bit in zip(columns.columns.items(), bits, strict=True):
         label = pl.when(bit == 1).then(pl.lit(text)).otherwise(label)
-    kept = [name for name in file.columns if name not in names]
+    new_columns = [*(name for name in file.columns if name not in names), new_name]
     frame = rows.with_columns(label.alias(new_name))
-    return with_frame(file, frame.select(ROW, *kept, new_name), [*kept, new_name])
+    return with_frame(file, frame.select(ROW, *new_columns), new_columns)

@@ -43,9 +43,9 @@ def convert_spelling(table: FormatTable, columns: Mapping[str, Sequence[str]]) -
     options = {"truth": truth}
     if all(text == label for text, label in spelling.items()):
         return Converted(table.file, options)
-    known = pl.col(labels).cast(pl.String)
+    text = pl.col(labels).cast(pl.String)
     frame = numbered_frame(table.file).with_columns(
-        known.replace_strict(spelling, default=known).alias(labels)
+        text.replace_strict(spelling, default=text).alias(labels)
     )
     return Converted(with_frame(table.file, frame, table.file.columns), options)
 
@@ -69,9 +69,9 @@ def _truth_besides(table: FormatTable, labels: str, scores: str) -> str | None:
         if name not in (labels, scores) and "prediction" not in tags_of(name)
     ]
     profiles = {name: table.profiles[name] for name in others}
-    named = named_truth(profiles, table.options)
-    if named in profiles:
-        return named
+    truth = named_truth(profiles, table.options)
+    if truth in profiles:
+        return truth
     texts = table.profiles[labels].texts
     likely = [name for name in others if _spelling(texts, profiles[name].texts) is not None]
     return likely[0] if len(likely) == 1 else None
@@ -93,7 +93,7 @@ def _spelling(texts: Collection[str], classes: Collection[str]) -> dict[str, str
             spelled[text] = folded[plain]
         elif numbered:
             as_number = spelling_as_truth({numbered[1]}, classes)
-            spelled |= {text: label for label in as_number.values()}
+            spelled.update((text, label) for label in as_number.values())
         elif plain in _WORDS and len(numbers) == len(classes) == 2:
             spelled[text] = numbers[_WORDS[plain]]
     if {*texts} - spelled.keys() or len({*spelled.values()}) < len(spelled):

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clfeval.records import dataclass, replace
-from clfeval.tables.formats.record import Cells, Converted, Format, FormatTable, Part
+from clfeval.tables.formats.record import (
+    ColumnPart,
+    Converted,
+    FormatCells,
+    FormatTable,
+    TableFormat,
+)
 from clfeval.tables.formats.tools import FORMATS
 from clfeval.tables.formats.vectors import are_vectors
 from clfeval.tables.input import Input
@@ -67,7 +73,9 @@ def _is_local(file: TableFile) -> bool:
     return bool(kind.is_polars() or kind.is_pandas_like())
 
 
-def _has_cells(record: Format, columns: Mapping[str, Sequence[str]], table: FormatTable) -> bool:
+def _has_cells(
+    record: TableFormat, columns: Mapping[str, Sequence[str]], table: FormatTable
+) -> bool:
     """Return whether the columns of each pattern have cells of its kind."""
     return all(
         _are_cells(table, name, record.needs[pattern])
@@ -76,7 +84,7 @@ def _has_cells(record: Format, columns: Mapping[str, Sequence[str]], table: Form
     )
 
 
-def _are_cells(table: FormatTable, name: str, kind: Cells) -> bool:
+def _are_cells(table: FormatTable, name: str, kind: FormatCells) -> bool:
     """Return whether the cells of a column are of a kind."""
     if kind == "any":
         return True
@@ -85,50 +93,57 @@ def _are_cells(table: FormatTable, name: str, kind: Cells) -> bool:
     profile = table.profiles[name]
     if not profile.texts:
         return False
-    numbers = profile.mostly_numeric
-    few = len(profile.texts) <= MOST_CLASSES and profile.classes
-    fits: dict[Cells, bool] = {
-        "labels": few,
-        "texts": few and not profile.all_numbers,
-        "bits": profile.all_numbers and {*profile.numbers} <= {0.0, 1.0},
-        "unit": numbers and scale_of(profile) == "unit",
-        "numbers": numbers,
+    is_number = profile.mostly_numeric
+    are_classes = len(profile.texts) <= MOST_CLASSES and profile.classes
+    holds: dict[FormatCells, bool] = {
+        "labels": are_classes,
+        "texts": are_classes and not profile.all_numbers,
+        "unit": is_number and scale_of(profile) == "unit",
+        "numbers": is_number,
         "counts": profile.is_integer and profile.is_nonnegative,
     }
-    return fits[kind]
+    return holds[kind]
 
 
-def _options_of_parts(record: Format, table: FormatTable) -> dict[str, Any] | None:
+def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any] | None:
     """Return the options that say the parts of columns; None if these do not fit together."""
-    names: dict[Part, list[str]] = {}
+    names: dict[ColumnPart, list[str]] = {}
     for name in table.names:
         part = record.part_of(name)
         if part is not None:
             names.setdefault(part, []).append(name)
-    labels, confidences = names.get("labels", []), names.get("confidence", [])
+    labels = names.get("labels", [])
     truth = table.options.truth or next(iter(names.get("truth", [])), None)
     if truth is None and "outcome" in names:
         likely = _outcomes(table, names["outcome"], labels)
         if len(likely) != 1:
             return {}
         truth = likely[0]
-    unused = [name for name in (*names.get("unused", []), *names.get("outcome", []))]
-    added: dict[str, Any] = {"truth": truth}
-    if confidences and truth is not None:
-        several = len(table.classes([truth, *labels])) > 2
-        if several:
-            unused += confidences
-        elif len(labels) == len(confidences) == 1 and not table.options.model:
-            if not _are_confidences(table, labels[0], confidences[0]):
-                return None
-            added |= {"confidences": True, "model": (f"{labels[0]}+{confidences[0]}",)}
-        else:
+    unused = [*names.get("unused", []), *names.get("outcome", [])]
+    added: dict[str, Any] = {
+        option: next(iter(names.get(part, [])), None)
+        for option, part in (("id", "id"), ("cluster", "cluster"), ("weight", "count"))
+    }
+    if "confidence" in names and truth is not None:
+        options = _options_of_confidences(table, truth, labels, names["confidence"])
+        if options is None:
             return None
-    added["id"] = next(iter(names.get("id", [])), None)
-    added["cluster"] = next(iter(names.get("cluster", [])), None)
-    added["weight"] = next(iter(names.get("count", [])), None)
-    added["ignore"] = tuple(name for name in unused if name != truth)
-    return added
+        unused += options.pop("unused", [])
+        added |= options
+    return {**added, "truth": truth, "ignore": tuple(name for name in unused if name != truth)}
+
+
+def _options_of_confidences(
+    table: FormatTable, truth: str, labels: Sequence[str], confidences: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the options of labels with confidences, which do not rank more than two classes."""
+    if len(table.classes([truth, *labels])) > 2:
+        return {"unused": list(confidences)}
+    if len(labels) != 1 or len(confidences) != 1 or table.options.model:
+        return None
+    if not _are_confidences(table, labels[0], confidences[0]):
+        return None
+    return {"confidences": True, "model": (f"{labels[0]}+{confidences[0]}",)}
 
 
 def _outcomes(table: FormatTable, names: Sequence[str], labels: Sequence[str]) -> list[str]:
@@ -141,15 +156,15 @@ def _outcomes(table: FormatTable, names: Sequence[str], labels: Sequence[str]) -
         and len(table.profiles[name].texts) <= MOST_CLASSES
         and table.profiles[name].classes
     ]
-    named = named_truth({name: table.profiles[name] for name in possible}, Input())
-    return [named] if named is not None else possible
+    truth = named_truth({name: table.profiles[name] for name in possible}, Input())
+    return [truth] if truth is not None else possible
 
 
 def _are_confidences(table: FormatTable, labels: str, confidences: str) -> bool:
     """Return whether numbers may be probabilities of the predicted one of two classes."""
     numbers = table.profiles[confidences].numbers
     facts = PairFacts(table.profiles)
-    in_range = bool(numbers) and 0.5 <= min(numbers) and max(numbers) <= 1
+    in_range = bool(numbers) and min(numbers) >= 0.5 and max(numbers) <= 1
     return in_range and facts.upper_label(labels, confidences) is None
 
 

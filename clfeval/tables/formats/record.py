@@ -15,11 +15,11 @@ from clfeval.tables.scan import TableFile
 # Cells of a column. labels: at most 20 texts or whole numbers; texts: labels of which some are no
 # numbers; bits: 0 and 1; unit: numbers in 0 to 1; counts: whole numbers from 0 on; vectors: lists of
 # numbers, such as `[0.2,0.8]`; any: whatever they are.
-Cells = Literal["any", "labels", "texts", "bits", "unit", "numbers", "counts", "vectors"]
+FormatCells = Literal["any", "labels", "texts", "unit", "numbers", "counts", "vectors"]
 # Parts of a column: truth, ids of rows, clusters, counts of rows, the labels that a model predicts,
 # the confidence of these, the class probabilities of a model, or none. outcome: truth, if it is the
 # only column so called that has classes of the predicted labels; the others have no part.
-Part = Literal[
+ColumnPart = Literal[
     "truth", "outcome", "id", "cluster", "count", "labels", "confidence", "probability", "unused"
 ]
 
@@ -68,7 +68,7 @@ Convert = Callable[[FormatTable, Mapping[str, Sequence[str]]], Converted | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class TableFormat:
     """A format of tables that a tool writes.
 
     tool: its name in messages. needs: patterns of column names, each with the cells of every column
@@ -79,9 +79,9 @@ class Format:
     """
 
     tool: str
-    needs: Mapping[str, Cells]
-    parts: Mapping[str, Part] = field(default_factory=dict)
-    others: Part | None = None
+    needs: Mapping[str, FormatCells]
+    parts: Mapping[str, ColumnPart] = field(default_factory=dict)
+    others: ColumnPart | None = None
     convert: Convert | None = None
 
     def columns_by_pattern(self, names: Sequence[str]) -> dict[str, list[str]] | None:
@@ -92,7 +92,7 @@ class Format:
         }
         return columns if all(columns.values()) else None
 
-    def part_of(self, name: str) -> Part | None:
+    def part_of(self, name: str) -> ColumnPart | None:
         """Return the part of a column."""
-        fits = (part for pattern, part in self.parts.items() if re.fullmatch(pattern, name))
-        return next(fits, self.others)
+        parts = (part for pattern, part in self.parts.items() if re.fullmatch(pattern, name))
+        return next(parts, self.others)

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clfeval.errors import DataError, list_names
+from clfeval.records import dataclass
 from clfeval.tables.formats.frames import numbered_frame, with_frame
 from clfeval.tables.formats.record import Converted, FormatTable
 from clfeval.tables.frames import pl
 from clfeval.tables.invalid_cells import ROW
 
 TRUTH = "truth"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyColumns:
+    """The columns of a long file of a reader study."""
+
+    reader: str
+    case: str
+    modality: str
+    score: str
 
 
 def convert_reader_study(
@@ -20,38 +31,43 @@ def convert_reader_study(
 
     The score of a row of the modality `truth` is the truth of its case.
     """
-    reader, case, modality, score = (names[0] for names in columns.values())
-    names = dict(zip(("reader", "case", "modality", "score"), (reader, case, modality, score)))
-    cells = numbered_frame(table.file).with_columns(pl.col([*names.values()]).cast(pl.String))
-    rows = cells.collect(engine="streaming")
-    is_truth = pl.col(modality).str.strip_chars().str.to_lowercase() == TRUTH
+    names = StudyColumns(*(matching[0] for matching in columns.values()))
+    cells = pl.col(names.reader, names.case, names.modality, names.score).cast(pl.String)
+    rows = numbered_frame(table.file).select(ROW, cells).collect()
+    is_truth = pl.col(names.modality).str.strip_chars().str.to_lowercase() == TRUTH
     truth = rows.filter(is_truth)
     scores = rows.filter(~is_truth.fill_null(value=False))
     if not truth.height or not scores.height:
         return None
-    _refuse_repeated(table.file.name, truth, [case], "has two rows of truth")
-    _refuse_repeated(table.file.name, scores, [reader, case, modality], "has two scores")
-    lacking = scores.join(truth, on=case, how="anti")
-    if lacking.height:
-        message = f"'{lacking[case][0]}' has no row of truth"
-        hint = f"each case needs a row with {modality} '{TRUTH}'"
-        raise DataError.new(message, "no-truth", table.file.name, lacking[ROW][0], case, hint=hint)
-    models = scores[modality].unique(maintain_order=True).to_list()
-    wide = scores.pivot(modality, index=[reader, case], values=score).with_columns(
-        scores.group_by(reader, case, maintain_order=True).agg(pl.col(ROW).min())[ROW]
-    )
-    labels = truth.select(case, pl.col(score).alias(TRUTH))
-    frame = wide.join(labels, on=case, how="left", maintain_order="left")
-    new_columns = [TRUTH, reader, case, *models]
-    file = with_frame(table.file, frame.select(ROW, *new_columns).lazy(), new_columns)
-    options = {"truth": TRUTH, "cluster": case, "model": tuple(models)}
+    _check_rows(table.file.name, names, truth, scores)
+    models = scores[names.modality].unique(maintain_order=True).to_list()
+    keys = [names.reader, names.case]
+    wide = scores.pivot(names.modality, index=keys, values=names.score)
+    labels = truth.select(names.case, pl.col(names.score).alias(TRUTH))
+    numbers = scores.group_by(keys).agg(pl.col(ROW).min())
+    frame = wide.join(numbers, on=keys).join(labels, on=names.case).sort(ROW)
+    new_columns = [TRUTH, *keys, *models]
     remark = f"a row for each reader and case, models {list_names(models, 4)}, readers are fixed"
-    return Converted(file, options, remark)
+    return Converted(
+        with_frame(table.file, frame.select(ROW, *new_columns).lazy(), new_columns),
+        {"truth": TRUTH, "cluster": names.case, "model": tuple(models)},
+        remark,
+    )
 
 
-def _refuse_repeated(
-    file: str, rows: pl.DataFrame, keys: Sequence[str], message: str
-) -> None:
+def _check_rows(file: str, names: StudyColumns, truth: pl.DataFrame, scores: pl.DataFrame) -> None:
+    """Raise for cases without truth, and for two rows of one case, reader and modality."""
+    _refuse_repeated(file, truth, [names.case], "has two rows of truth")
+    keys = [names.reader, names.case, names.modality]
+    _refuse_repeated(file, scores, keys, "has two scores")
+    lacking = scores.join(truth, on=names.case, how="anti")
+    if lacking.height:
+        message = f"'{lacking[names.case][0]}' has no row of truth"
+        hint = f"each case needs a row with {names.modality} '{TRUTH}'"
+        raise DataError.new(message, "no-truth", file, lacking[ROW][0], names.case, hint=hint)
+
+
+def _refuse_repeated(file: str, rows: pl.DataFrame, keys: Sequence[str], message: str) -> None:
     """Raise for rows that have the same keys as earlier ones."""
     again = rows.filter(~pl.struct(keys).is_first_distinct())
     if again.height:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from clfeval.tables.formats.class_columns import (
-    LOGITS,
-    NUMBERS,
-    convert_logits,
-    convert_numbered,
+from clfeval.tables.formats.class_columns import LOGITS, NUMBERS, convert_logits, convert_numbered
+from clfeval.tables.formats.counts import (
+    FN,
+    FP,
+    TP,
+    convert_counts,
+    convert_true_positives,
+    refuse_two_truths,
 )
-from clfeval.tables.formats.counts import convert_counts
 from clfeval.tables.formats.one_hot import convert_one_hot
 from clfeval.tables.formats.predicted_labels import convert_spelling
-from clfeval.tables.formats.record import Format
+from clfeval.tables.formats.record import TableFormat
 from clfeval.tables.formats.studies import convert_reader_study
 from clfeval.tables.formats.vectors import convert_vectors
 
 _PIPELINE = r"(?:pred|predicted|prediction|model|hf|pipeline)"
 
 FORMATS = (
-    Format(
+    TableFormat(
         "Weka",
         needs={
             "inst#": "any",
@@ -36,7 +38,7 @@ FORMATS = (
         },
         others="unused",
     ),
-    Format(
+    TableFormat(
         "Weka",
         needs={"inst#": "any", "actual": "texts", "predicted": "texts", "distribution:.+": "any"},
         parts={
@@ -47,7 +49,7 @@ FORMATS = (
         },
         others="unused",
     ),
-    Format(
+    TableFormat(
         "tidymodels",
         needs={r"\.pred_class": "labels", r"\.row": "counts"},
         parts={
@@ -58,18 +60,18 @@ FORMATS = (
         },
         others="outcome",
     ),
-    Format(
+    TableFormat(
         "caret",
         needs={"pred": "labels", "obs": "labels", "rowIndex": "counts"},
         parts={"obs": "truth", "pred": "labels", "rowIndex": "id"},
     ),
-    Format(
+    TableFormat(
         "H2O",
         needs={"predict": "labels", r"p\d+": "unit"},
         parts={"predict": "labels", r"p\d+": "probability", "StdErr|cal_.*": "unused"},
         others="outcome",
     ),
-    Format(
+    TableFormat(
         "KNIME",
         needs={r"Prediction \(.+": "labels"},
         parts={
@@ -80,28 +82,26 @@ FORMATS = (
         },
         others="outcome",
     ),
-    Format(
+    TableFormat(
         "Hugging Face pipeline",
         needs={f"{_PIPELINE}_label": "texts", f"(?:{_PIPELINE}_)?score": "unit"},
         parts={f"{_PIPELINE}_label": "labels", f"(?:{_PIPELINE}_)?score": "confidence"},
         others="outcome",
         convert=convert_spelling,
     ),
-    Format(
+    TableFormat(
         "Hugging Face pipeline",
         needs={"label": "texts", "score": "unit"},
         parts={"label": "labels", "score": "confidence"},
         others="outcome",
         convert=convert_spelling,
     ),
-    Format("logits", needs={LOGITS: "numbers"}, convert=convert_logits),
-    Format("numbered classes", needs={NUMBERS: "unit"}, convert=convert_numbered),
-    Format(
-        "Spark ML",
-        needs={"(?:probability|rawPrediction).*": "vectors"},
-        convert=convert_vectors,
+    TableFormat("logits", needs={LOGITS: "numbers"}, convert=convert_logits),
+    TableFormat("numbered classes", needs={NUMBERS: "unit"}, convert=convert_numbered),
+    TableFormat(
+        "Spark ML", needs={"(?:probability|rawPrediction).*": "vectors"}, convert=convert_vectors
     ),
-    Format(
+    TableFormat(
         "iMRMC",
         needs={
             "(?i)reader_?id": "any",
@@ -111,6 +111,16 @@ FORMATS = (
         },
         convert=convert_reader_study,
     ),
-    Format("R counts", needs={"(?i)freq|n|count": "counts"}, convert=convert_counts),
-    Format("one-hot classes", needs={".+": "any"}, convert=convert_one_hot),
+    TableFormat(
+        "hap.py",
+        needs={r"TRUTH\.TP": "any", r"TRUTH\.FN": "any", r"QUERY\.FP": "any"},
+        convert=refuse_two_truths,
+    ),
+    TableFormat(
+        "true and false positives",
+        needs={TP: "counts", FP: "counts", FN: "counts"},
+        convert=convert_true_positives,
+    ),
+    TableFormat("R counts", needs={"(?i)freq|n|count": "counts"}, convert=convert_counts),
+    TableFormat("one-hot classes", needs={".+": "any"}, convert=convert_one_hot),
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import chain
 
 from clfeval.tables.formats.frames import numbered_frame, replaced_columns
 from clfeval.tables.formats.record import Converted, FormatTable
 from clfeval.tables.frames import pl
-from clfeval.tables.input import Input
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile
 
@@ -20,18 +19,10 @@ _SPARSE = re.compile(r"\s*(?:SparseVector)?\(\s*(\d+),\s*\[([\d,\s]*)\],\s*\[(.*
 PROBABILITY, RAW = "probability", "rawPrediction"
 
 
-def numbers_of_vector(cell: Any) -> list[float] | None:
+def numbers_of_vector(cell: object) -> list[float] | None:
     """Return the numbers of a vector: of its text, a list, or a struct; None for other cells."""
     if isinstance(cell, str):
-        if dense := _DENSE.fullmatch(cell):
-            return [float(number) for number in re.split(r"[,\s]+", dense[1].strip())]
-        if sparse := _SPARSE.fullmatch(cell):
-            places, values = (
-                [part for part in re.split(r"[,\s]+", text.strip()) if part]
-                for text in sparse.groups()[1:]
-            )
-            return _dense_numbers(int(sparse[1]), list(map(int, places)), list(map(float, values)))
-        return None
+        return _numbers_of_text(cell)
     if isinstance(cell, Mapping):
         values = cell.get("values")
         if values is None:
@@ -39,10 +30,21 @@ def numbers_of_vector(cell: Any) -> list[float] | None:
         if cell.get("indices") is not None and cell.get("size") is not None:
             return _dense_numbers(int(cell["size"]), list(cell["indices"]), list(values))
         return [float(number) for number in values]
-    cell = cell.to_list() if hasattr(cell, "to_list") else cell  # of a list in polars
-    if isinstance(cell, Sequence) and all(isinstance(number, (int, float)) for number in cell):
-        return [float(number) for number in cell]
+    cells = cell.to_list() if isinstance(cell, pl.Series) else cell
+    if isinstance(cells, Sequence) and all(isinstance(part, (int, float)) for part in cells):
+        return [float(number) for number in cells]
     return None
+
+
+def _numbers_of_text(cell: str) -> list[float] | None:
+    if dense := _DENSE.fullmatch(cell):
+        return [float(number) for number in re.split(r"[,\s]+", dense[1].strip())]
+    sparse = _SPARSE.fullmatch(cell)
+    if sparse is None:
+        return None
+    places = [int(place) for place in re.findall(r"\d+", sparse[2])]
+    values = [float(number) for number in re.split(r"[,\s]+", sparse[3].strip()) if number]
+    return _dense_numbers(int(sparse[1]), places, values)
 
 
 def _dense_numbers(size: int, places: Sequence[int], values: Sequence[float]) -> list[float]:
@@ -56,28 +58,25 @@ def first_vectors(file: TableFile, name: str) -> list[list[float] | None]:
     """Return the vectors of the first rows of a column."""
     if file.head is not None:
         position = file.columns.index(name)
-        cells: list[Any] = [row[position] for row in file.head.sample[:FIRST_ROWS]]
-    else:
-        cells = numbered_frame(file).select(name).head(FIRST_ROWS).collect()[name].to_list()
-    return [numbers_of_vector(cell) for cell in cells]
+        return [numbers_of_vector(row[position]) for row in file.head.sample[:FIRST_ROWS]]
+    first_rows = numbered_frame(file).select(name).head(FIRST_ROWS).collect()
+    return [numbers_of_vector(cell) for cell in first_rows[name].to_list()]
 
 
 def are_vectors(file: TableFile, name: str) -> bool:
-    """Return whether the first cells of a column are vectors of one size, of two or more numbers."""
+    """Return whether the first cells of a column are vectors of one size, two or more."""
     vectors = first_vectors(file, name)
     sizes = {None if vector is None else len(vector) for vector in vectors}
     return len(sizes) == 1 and None not in sizes and min(size or 0 for size in sizes) > 1
 
 
-def convert_vectors(
-    table: FormatTable, columns: Mapping[str, Sequence[str]]
-) -> Converted | None:
+def convert_vectors(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
     """Return the table with a column for each class in place of vectors, named `vector:class`.
 
     Classes are the numbers of the places, as truth writes them (`1.0`). Raw predictions are left
     out next to probabilities; without these, the last of two ranks the rows.
     """
-    names = [name for found in columns.values() for name in found]
+    names = list(chain(*columns.values()))
     vector = next((name for name in names if name.startswith(PROBABILITY)), names[0])
     file = table.file
     size = len(first_vectors(file, vector)[0] or ())
@@ -102,10 +101,8 @@ def convert_vectors(
     return Converted(converted, {}, remark)
 
 
-def _number_of_class(
-    table: FormatTable, names: Sequence[str], size: int
-) -> list[str] | None:
-    """Return the classes 0, 1, ... as truth, or else predictions, write them; None if they do not."""
+def _number_of_class(table: FormatTable, names: Sequence[str], size: int) -> list[str] | None:
+    """Return the classes 0, 1, ... as truth, else predictions, write them; None without any."""
     profiles = {name: table.profiles[name] for name in names}
     truth = named_truth(profiles, table.options)
     for name in ([truth] if truth in profiles else []) + [

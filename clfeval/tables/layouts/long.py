@@ -407,8 +407,7 @@ def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
     """Read the counts of every row; DataError for invalid counts and repeated rows."""
-    found_columns = (find_column(file.columns, (name,)) for name in ColumnNames.COUNT)
-    columns = [name for name in found_columns if name is not None]
+    columns = _count_columns(file)
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     key_columns = [model_column, *keys]
@@ -425,9 +424,8 @@ def read_confusions(
         place = tuple(map(str, names))
         if None not in names and place in rows:
             problems.append(_repeated_row_problem(file.name, number, place, model_column))
-        tp, fp, fn, *true_negatives = (count or 0 for count in counts)
-        tn = true_negatives[0] if true_negatives else nan
-        rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
+        tp, fp, fn, tn = (count or 0 for count in [*counts, nan][: len(ColumnNames.COUNT)])
+        rows[place] = CountsRow(place[0], int(tp), int(fp), int(fn), tn, place[1:])
     if not rows:
         raise DataError.new("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
@@ -435,6 +433,12 @@ def read_confusions(
     if not any(row.tp or row.fp or row.fn or row.tn > 0 for row in rows.values()):
         raise DataError.new("no rows to evaluate: all counts are 0", "empty-table", file.name)
     return list(rows.values())
+
+
+def _count_columns(file: TableFile) -> list[str]:
+    """Return the columns of TP, FP, FN and, if they were counted, TN."""
+    columns = (find_column(file.columns, (name,)) for name in ColumnNames.COUNT)
+    return [name for name in columns if name is not None]
 
 
 def _repeated_row_problem(file: str, row: int, place: Sequence[str], model_column: str) -> Problem:

@@ -103,9 +103,7 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     rest = _columns(grid, named)
     settings = columns_of_settings([*rest])
     measured = {
-        name: i
-        for name, i in rest.items()
-        if name not in settings and grid.numbers(i).any_number
+        name: i for name, i in rest.items() if name not in settings and grid.numbers(i).any_number
     }
     columns = requested_metrics(grid, wanted, measured, rest)
     truth = find_column(columns, ColumnNames.TRUTH)
