@@ -11,7 +11,7 @@ from clfeval.tables.formats.frames import numbered_frame, with_frame
 from clfeval.tables.formats.record import Converted, FormatTable
 from clfeval.tables.frames import pl
 from clfeval.tables.invalid_cells import ROW
-from clfeval.tables.readings.names import tags_of
+from clfeval.tables.readings.names import is_certain_truth, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile
@@ -38,6 +38,10 @@ def convert_one_hot(table: FormatTable, columns: Mapping[str, Sequence[str]]) ->
     columns than ids.
     """
     del columns
+    if table.options.truth is not None or any(map(is_certain_truth, table.names)):
+        return None
+    if not _may_have_bits(table.file):
+        return None
     bits = [name for name in table.names if _has_bits(table, name)]
     truth = _joined_truth(table, bits) if table.joined else _truth_of_pairs(table, bits)
     if truth is None or not _is_one_hot(table, truth):
@@ -51,6 +55,13 @@ def convert_one_hot(table: FormatTable, columns: Mapping[str, Sequence[str]]) ->
         file = _with_classes(file, predicted, _name_of_predictions(predicted))
     names = list_names([*truth.columns.values()], 3)
     return Converted(file, {}, f"the 1 of {names} is the true class")
+
+
+def _may_have_bits(file: TableFile) -> bool:
+    """Return whether the first row of a text has several cells 0 or 1; True for typed data."""
+    if file.head is None or not file.head.sample:
+        return True
+    return sum(cell in ("0", "1", "0.0", "1.0") for cell in file.head.sample[0]) > 1
 
 
 def _has_bits(table: FormatTable, name: str) -> bool:

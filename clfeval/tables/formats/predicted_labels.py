@@ -73,7 +73,12 @@ def _truth_besides(table: FormatTable, labels: str, scores: str) -> str | None:
     if truth in profiles:
         return truth
     texts = table.profiles[labels].texts
-    likely = [name for name in others if _spelling(texts, profiles[name].texts) is not None]
+    likely = [
+        name
+        for name in others
+        if has_classes(profiles[name], MOST_CLASSES)
+        and _spelling(texts, profiles[name].texts) is not None
+    ]
     return likely[0] if len(likely) == 1 else None
 
 

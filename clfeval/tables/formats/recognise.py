@@ -121,8 +121,9 @@ def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any]
         truth = likely[0]
     unused = [*names.get("unused", []), *names.get("outcome", [])]
     added: dict[str, Any] = {
-        option: next(iter(names.get(part, [])), None)
-        for option, part in (("id", "id"), ("cluster", "cluster"), ("weight", "count"))
+        "id": next(iter(names.get("id", [])), None),
+        "cluster": next(iter(names.get("cluster", [])), None),
+        "weight": next(iter(names.get("count", [])), None),
     }
     if "confidence" in names and truth is not None:
         options = _options_of_confidences(table, truth, labels, names["confidence"])

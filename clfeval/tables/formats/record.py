@@ -13,8 +13,8 @@ from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.scan import TableFile
 
 # Cells of a column. labels: at most 20 texts or whole numbers; texts: labels of which some are no
-# numbers; bits: 0 and 1; unit: numbers in 0 to 1; counts: whole numbers from 0 on; vectors: lists of
-# numbers, such as `[0.2,0.8]`; any: whatever they are.
+# numbers; unit: numbers in 0 to 1; counts: whole numbers from 0 on; vectors: lists of numbers, such
+# as `[0.2,0.8]`; any: whatever they are.
 FormatCells = Literal["any", "labels", "texts", "unit", "numbers", "counts", "vectors"]
 # Parts of a column: truth, ids of rows, clusters, counts of rows, the labels that a model predicts,
 # the confidence of these, the class probabilities of a model, or none. outcome: truth, if it is the

@@ -73,7 +73,7 @@ FORMATS = (
     ),
     TableFormat(
         "KNIME",
-        needs={r"Prediction \(.+": "labels"},
+        needs={r"Prediction \(.+(?<!\(Confidence\))": "labels"},
         parts={
             r"Prediction \(.+ \(Confidence\)": "unused",
             r"Prediction \(.+": "labels",

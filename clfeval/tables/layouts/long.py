@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import nan
+from math import isnan, nan
 
 from clfeval.arrays import MOST
 from clfeval.errors import (
@@ -397,10 +397,16 @@ def counts_readings(
     if not (model and has_counts and not roles.truth):
         return []
     if find_column(profiles, (tn,)) is None and not roles.ranks:
-        message = f"counts without a column '{tn}' of true negatives"
-        hint = f"add the column '{tn}'; clfeval report measures precision and recall without it"
-        raise DataError.new(message, "no-tn", file, hint=hint)
+        raise _no_negatives_error(file)
     return [Reading("given", Columns("", naming=model), roles)]
+
+
+def _no_negatives_error(file: str) -> DataError:
+    """Build the error of counts without true negatives, where these are needed."""
+    tn = ColumnNames.COUNT[-1]
+    message = f"counts without a column '{tn}' of true negatives"
+    hint = f"add the column '{tn}'; clfeval report measures precision and recall without it"
+    return DataError.new(message, "no-tn", file, hint=hint)
 
 
 def read_confusions(
@@ -514,6 +520,8 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
         hint += "phidelta and clfeval tune-jpt read counts of several models"
         raise DataError.new(message, "needs-predictions", file.name, hint=hint)
     confusion = confusions[0]
+    if isnan(confusion.tn):
+        raise _no_negatives_error(file.name)
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"
     labels = {"truth": [yes, no, yes, no], confusion.model: [yes, yes, no, no]}
