@@ -381,7 +381,7 @@ def test_counts_of_unnamed_classes_ask_only_which_is_truth() -> None:
 
 COUNTS = {
     "t.csv": "model,tp,fp,fn\na,8,4,9\nb,7,1,10\n",
-    "t.tsv": "Detector\tTrue Positives\tFalse Positives\tFalse Negatives\na\t8\t4\t9\nb\t7\t1\t10\n",
+    "t.tsv": "Detector\tTrue Positives\tFalse Positives\tfn\na\t8\t4\t9\nb\t7\t1\t10\n",
 }
 
 
@@ -433,9 +433,59 @@ REFUSED = {
         pl.DataFrame({"y_true": TRUTH3, **probabilities(THREE, ["0", "1", "2"])}), "csv"
     ),
     "no-truth": LONE,
+    "long-row": "id,truth,rf\n" + "".join(f"{i},{i % 2},0,{i % 10}\n" for i in range(1, 30)),
     "one-hot": "true_a,true_b,p_a,p_b\n" + "1,0,.7,.3\n0,1,.2,.8\n" * 3000 + "1,1,.5,.5\n",
     "no-tn": "Type,TRUTH.TP,TRUTH.FN,QUERY.FP\nSNP,90,10,5\n",
 }
+
+
+OTHER_CLASSES = {
+    "words of a pipeline": {
+        "text": [f"text {i}" for i in NUMBERS],
+        "y": THREE.truth,
+        "label": [["NEGATIVE", "NEUTRAL", "POSITIVE"][i] for i in THREE.labels],
+        "score": THREE.p.max(axis=1),
+    },
+    "words of logits": {"label": TWO.truth, **logits(TWO, ["logit_no", "logit_yes"])},
+    "numbers of logits": {"label": TRUTH3, **logits(THREE, ["logit_0", "logit_1", "logit_2"])},
+    "columns of two": {"y_true": TRUTH, **probabilities(TWO, ["0", "1"])},
+}
+
+
+@pytest.mark.parametrize("case", OTHER_CLASSES)
+def test_classes_in_other_words_than_those_of_truth_are_refused(case: str) -> None:
+    write("t.csv", encoded(pl.DataFrame(OTHER_CLASSES[case]), "csv"))
+    run = program("report", "t.csv", "-q")
+    assert (run.code, proposals(run.err)) == (3, [])
+    assert "[numbered-classes]" in run.err
+
+
+def test_logits_of_two_models_stay_two_models() -> None:
+    of_models = {"label": TWO.truth, **logits(TWO, ["logit_rf", "logit_svm"])}
+    write("t.csv", encoded(pl.DataFrame(of_models), "csv"))
+    result = clfeval.report("t.csv", interval="none")
+    area = float(roc_auc_score(TWO.truth, of_models["logit_svm"]))
+    assert measured(result, "logit_svm")["roc_auc"] == pytest.approx(area)
+
+
+@pytest.mark.parametrize("settings", [1, 2])
+def test_repeated_cross_validation_has_clusters_and_settings_are_asked_about(settings: int) -> None:
+    rows = [
+        pl.DataFrame(
+            {"pred": LABELS, "obs": TRUTH, **probabilities(TWO, WORDS), "rowIndex": NUMBERS}
+        ).with_columns(mtry=pl.lit(setting), Resample=pl.lit(f"Fold1.Rep{repeat}"))
+        for setting in range(settings)
+        for repeat in range(3 if settings == 1 else 1)
+    ]
+    write("t.csv", encoded(pl.concat(rows), "csv"))
+    run = program("report", "t.csv", "-q")
+    if settings == 2:
+        assert all("mtry" in line for line in proposals(run.err))
+        assert run.code == 3
+        return
+    result = clfeval.report("t.csv")
+    assert measured(result)["roc_auc"] == pytest.approx(TWO.area)
+    assert result.summary["clusters"] == ROWS
 
 
 @pytest.mark.parametrize("code", REFUSED)

@@ -11,10 +11,11 @@ from clfeval.tables.formats.frames import replaced_columns
 from clfeval.tables.formats.record import Converted, FormatTable
 from clfeval.tables.frames import pl
 from clfeval.tables.profiles import NEAR_ONE
+from clfeval.tables.readings.labels import positive_of_words, spelling_as_truth
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.truths import truth_candidates
 
-LOGITS = r"(?i)(.*?[\W_])?logits?[\W_]*(\w.*)"
+LOGITS = r"(?i)(.*?[\W_])?logits?[\W_]*(\w.*)"  # rf_logit_1: a model and a class
 NUMBERS = r"\d+"
 
 
@@ -44,11 +45,35 @@ def convert_logits(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> 
     if all(0 <= number <= NEAR_ONE for number in numbers):
         return None
     _refuse_numbered_classes(table, list(chain(*several)), LOGITS)
+    if not all(_are_named_by_class(table, group) for group in several):
+        return None
     softmax_names = list(chain(*several))
     expressions = list(chain(*map(_softmax, several)))
     converted = replaced_columns(table.file, softmax_names, expressions, softmax_names)
     remark = f"class probabilities are the softmax of {list_names(softmax_names, 4)}"
     return Converted(converted, {}, remark)
+
+
+def _are_named_by_class(table: FormatTable, names: Sequence[str]) -> bool:
+    """Return whether logits are named by the classes of truth; DataError for other words of these.
+
+    Else they may be those of several models.
+    """
+    matches = [re.fullmatch(LOGITS, name) for name in names]
+    texts = [match[2].casefold() for match in matches if match is not None]
+    truth = _classes_of_truth(table, names)
+    if truth is None:
+        return texts == [str(number) for number in range(len(texts))]
+    column, labels = truth
+    classes = {label.casefold() for label in labels}
+    as_numbers = {text for text in texts if spelling_as_truth({text}, labels)}
+    if classes <= {*texts} or len(as_numbers) == len(texts) >= len(classes):
+        return True
+    if positive_of_words(texts) is None:
+        return False
+    message = f"{list_names(names, 3)} name the classes otherwise than {quote_name(column)}"
+    hint = f"name the columns by class, such as logit_{labels[0]}"
+    raise DataError.new(message, "numbered-classes", table.file.name, 1, names[0], hint=hint)
 
 
 def _softmax(names: Sequence[str]) -> list[pl.Expr]:

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from clfeval.records import dataclass, field, replace
@@ -19,7 +19,7 @@ from clfeval.tables.source import SourceFile
 
 HEAD_BYTES = 1 << 16
 FIRST_ROWS = 50
-ROW_NAMES = "row names"
+ROW_NAMES, DISTRIBUTION = "row names", "distribution:"
 _TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 _ROLES = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w"}
 _PARTS = {"class": "class", "c": "class", "meta": "meta", "m": "meta", "weight": "weight"}
@@ -41,11 +41,20 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstLines:
+    """The first records of a text table; quoted: the first two begin with a quote mark."""
+
+    records: Sequence[Sequence[str]]
+    delimiter: str
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class HeaderFormat:
     """A header that a tool writes; read: returns it, of the first records; None for another."""
 
     tool: str
-    read: Callable[[Sequence[Sequence[str]]], Header | None]
+    read: Callable[[FirstLines], Header | None]
 
 
 def open_formatted(source: SourceFile) -> TableFile | None:
@@ -54,9 +63,9 @@ def open_formatted(source: SourceFile) -> TableFile | None:
     delimiters = (plain.delimiter, " ") if plain.delimiter == "," else (plain.delimiter,)
     for delimiter in delimiters:
         candidate = replace(plain, delimiter=delimiter)
-        records = _first_records(candidate)
+        lines = _first_lines(candidate)
         for header_format in HEADER_FORMATS:
-            header = header_format.read(records) if len(records) > 1 else None
+            header = header_format.read(lines) if len(lines.records) > 1 else None
             if header is not None and (
                 delimiter == plain.delimiter or header.names[0] == ROW_NAMES
             ):
@@ -64,7 +73,7 @@ def open_formatted(source: SourceFile) -> TableFile | None:
     return None
 
 
-def _first_records(source: SourceFile) -> list[list[str]]:
+def _first_lines(source: SourceFile) -> FirstLines:
     """Return the first records of a text that are not blank; none if it is not delimited text."""
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
@@ -73,10 +82,12 @@ def _first_records(source: SourceFile) -> list[list[str]]:
     if len(raw) == HEAD_BYTES:
         text = text[: text.rfind("\n") + 1]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=source.delimiter)
+    quoted = all(line.startswith('"') for line in text.splitlines()[:2])
     try:
-        return [record for record in islice(reader, FIRST_ROWS) if record]
+        records = [record for record in islice(reader, FIRST_ROWS) if record]
     except csv.Error:
-        return []
+        records = []
+    return FirstLines(records, source.delimiter, quoted)
 
 
 def _open_rows(source: SourceFile, header: Header, tool: str) -> TableFile:
@@ -93,16 +104,22 @@ def _open_rows(source: SourceFile, header: Header, tool: str) -> TableFile:
         skip_lines=lines,
         glob=False,
     ).with_row_index(ROW, offset=lines + 1)
-    frame = frame.with_columns(pl.col(header.marked).str.strip_prefix("*"))
-    head = CsvHead(header.names, (), 0, header_row=lines)
-    file = TableFile(source.name, header.names, replace(source, comments=above), head=head)
-    converted = with_frame(file, frame, header.names)
+    names = header.names
+    if header.marked:
+        frame = frame.with_columns(pl.col(header.marked).str.strip_prefix("*"))
+        new_names = _names_of_distribution(frame, header)
+        frame = frame.rename(new_names)
+        names = tuple(new_names.get(name, name) for name in names)
+    head = CsvHead(names, (), 0, header_row=lines)
+    file = TableFile(source.name, names, replace(source, comments=above), head=head)
+    converted = with_frame(file, frame, names)
     remark = ": ".join(filter(None, [tool, header.remark]))
     return replace(converted, parts=(file,), format=remark, options=header.options)
 
 
-def _read_orange(records: Sequence[Sequence[str]]) -> Header | None:
+def _read_orange(lines: FirstLines) -> Header | None:
     """Return the header of Orange: names, then types, then roles of the columns."""
+    records = lines.records
     if len(records) < 4:
         return None
     names, types, roles = (tuple(cell.strip() for cell in record) for record in records[:3])
@@ -141,40 +158,63 @@ def _options_of_roles(part_of: Mapping[str, str]) -> dict[str, object]:
     return options
 
 
-def _read_weka(records: Sequence[Sequence[str]]) -> Header | None:
+def _read_weka(lines: FirstLines) -> Header | None:
     """Return the header of Weka's distributions, of which only the first column has a name.
 
     The columns are named by the classes, which labels such as `2:cat` number.
     """
-    first = list(records[0])
+    first = list(lines.records[0])
     if "distribution" not in first or "actual" not in first or "predicted" not in first:
         return None
     start = first.index("distribution")
-    rows = records[1:]
+    rows = lines.records[1:]
     size = max(map(len, rows))
     if any(len(row) != size for row in rows):
         return None
     labels = [row[first.index(name)] for row in rows for name in ("actual", "predicted")]
-    numbers = {int(label.partition(":")[0]): label for label in labels if re.match(r"\d+:", label)}
+    numbers = _labels_by_number(labels)
     unnamed = size - len(first)
     trailing = next((i for i, name in enumerate(first[start + 1 :]) if name), None)
     blanks = len(first) - start - 1 if trailing is None else trailing
     places = 1 + unnamed + blanks
     if not numbers or max(numbers) > places or places < 2:
         return None
-    columns = [f"distribution:{numbers.get(i, f'{i}:?')}" for i in range(1, places + 1)]
+    columns = [f"{DISTRIBUTION}{i}" for i in range(1, places + 1)]
     names = (*first[:start], *columns, *first[start + 1 + blanks :])
     remark = "the distribution has a column for each class"
     return Header(names, 1, remark, marked=tuple(columns))
 
 
-def _read_row_names(records: Sequence[Sequence[str]]) -> Header | None:
-    """Return the header of R's write.table, which does not name the column of row names."""
-    header, *rows = records
+def _labels_by_number(labels: Iterable[str]) -> dict[int, str]:
+    """Return labels such as `2:cat` by their numbers."""
+    return {int(label.partition(":")[0]): label for label in labels if re.match(r"\d+:", label)}
+
+
+def _names_of_distribution(frame: pl.LazyFrame, header: Header) -> dict[str, str]:
+    """Return the names of the columns of a distribution, with the labels of all rows."""
+    columns = frame.select(pl.concat_list("actual", "predicted").explode().unique().alias("label"))
+    labels = _labels_by_number(columns.collect()["label"].drop_nulls().to_list())
+    return {
+        name: f"{DISTRIBUTION}{labels[number]}"
+        for number, name in enumerate(header.marked, start=1)
+        if number in labels
+    }
+
+
+def _read_row_names(lines: FirstLines) -> Header | None:
+    """Return the header of R's write.table, which does not name the column of row names.
+
+    Without quote marks these are the numbers of the rows; with commas they would be ambiguous, as
+    decimal commas make rows too long as well.
+    """
+    header, *rows = lines.records
     if any(len(row) != len(header) + 1 for row in rows) or not all(header):
         return None
     row_names = [row[0] for row in rows]
     if len({*row_names}) < len(row_names) or not any(row[-1] for row in rows):
+        return None
+    numbered = row_names == [str(number) for number in range(1, len(rows) + 1)]
+    if not lines.quoted and (lines.delimiter == "," or not numbered):
         return None
     return Header((ROW_NAMES, *header), 1, "the first column has row names")
 

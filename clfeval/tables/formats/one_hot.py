@@ -77,7 +77,7 @@ def _is_one_hot(table: FormatTable, columns: OneHotSet) -> bool:
 def _joined_truth(table: FormatTable, bits: Sequence[str]) -> OneHotSet | None:
     """Return the columns of a file with no others but ids and texts."""
     others = [name for name in table.names if name not in bits]
-    if not others or any(
+    if any(
         table.profiles[name].mostly_numeric and not (tags_of(name) or table.profiles[name].distinct)
         for name in others
     ):

@@ -33,11 +33,10 @@ def convert_spelling(table: FormatTable, columns: Mapping[str, Sequence[str]]) -
     classes = table.profiles[truth].texts
     spelling = _spelling(texts, classes)
     if spelling is None:
-        numbered = any(re.fullmatch(_NUMBERED, text) for text in texts)
-        if not numbered or not has_classes(table.profiles[truth], MOST_CLASSES):
+        if not _are_of_pipeline(texts) or not has_classes(table.profiles[truth], MOST_CLASSES):
             return None
-        message = f"{list_names(sorted(texts), 3)} number the classes, but "
-        message += f"{quote_name(truth)} names them: {list_names(sorted(classes), 3)}"
+        message = f"{list_names(sorted(texts), 3)} are other names of classes than those of "
+        message += f"{quote_name(truth)}: {list_names(sorted(classes), 3)}"
         hint = "write the names of the model's id2label into the column"
         raise DataError.new(message, "numbered-classes", table.file.name, None, labels, hint=hint)
     options = {"truth": truth}
@@ -53,12 +52,17 @@ def convert_spelling(table: FormatTable, columns: Mapping[str, Sequence[str]]) -
 def _refuse_lone_predictions(table: FormatTable, labels: str, scores: str) -> None:
     """Raise for labels and their confidences without a column of truth."""
     profile = table.profiles[labels]
-    named_so = all(re.fullmatch(_NUMBERED, text) or text in _PIPELINE for text in profile.texts)
+    named_so = _are_of_pipeline(profile.texts)
     lowest = min(table.profiles[scores].numbers, default=0.0)
     if named_so and lowest >= 1 / len(profile.texts) and profile.rows >= FEWEST_ROWS:
         message = f"'{labels}' and '{scores}' are predictions of a pipeline, without true classes"
         hint = f"add a column of true classes; if '{labels}' has them, name it truth"
         raise DataError.new(message, "no-truth", table.file.name, hint=hint)
+
+
+def _are_of_pipeline(texts: Collection[str]) -> bool:
+    """Return whether all labels are called as pipelines call them: `LABEL_1`, `POSITIVE`."""
+    return all(re.fullmatch(_NUMBERED, text) or text in _PIPELINE for text in texts)
 
 
 def _truth_besides(table: FormatTable, labels: str, scores: str) -> str | None:

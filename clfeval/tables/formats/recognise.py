@@ -119,10 +119,12 @@ def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any]
         if len(likely) != 1:
             return {}
         truth = likely[0]
-    unused = [*names.get("unused", []), *names.get("outcome", [])]
+    unused = [name for part in ("unused", "outcome", "setting") for name in names.get(part, [])]
+    row_id = next(iter(names.get("id", [])), None)
+    repeats = row_id is not None and _is_resampled(table, record, row_id, truth)
     added: dict[str, Any] = {
-        "id": next(iter(names.get("id", [])), None),
-        "cluster": next(iter(names.get("cluster", [])), None),
+        "id": None if repeats else row_id,
+        "cluster": row_id if repeats else next(iter(names.get("cluster", [])), None),
         "weight": next(iter(names.get("count", [])), None),
     }
     if "confidence" in names and truth is not None:
@@ -132,6 +134,19 @@ def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any]
         unused += options.pop("unused", [])
         added |= options
     return {**added, "truth": truth, "ignore": tuple(name for name in unused if name != truth)}
+
+
+def _is_resampled(table: FormatTable, record: TableFormat, row_id: str, truth: str | None) -> bool:
+    """Return whether ids repeat, as in repeated cross-validation, and no setting has two values."""
+    if table.profiles[row_id].distinct or len(table.profiles[row_id].texts) < 2:
+        return False
+    classes = table.classes([truth]) if truth is not None else frozenset()
+    settings = [
+        name
+        for name in table.names
+        if record.part_of(name) in (None, "outcome", "setting") and name not in {truth, *classes}
+    ]
+    return all(len(table.profiles[name].texts) < 2 for name in settings)
 
 
 def _options_of_confidences(
@@ -171,12 +186,13 @@ def _are_confidences(table: FormatTable, labels: str, confidences: str) -> bool:
 
 def _with_options(options: Input, added: Mapping[str, Any]) -> Input:
     """Return options with those of a format where the user gives none."""
-    used = {options.truth, options.id, options.weight, options.cluster, options.run}
-    used |= {*options.by, *options.model, *options.named_models}
+    columns = {options.truth, options.id, options.weight, options.cluster, options.run}
+    used = {*columns, *options.by, *options.model, *options.named_models}
     free = {
         name: value
         for name, value in added.items()
         if value is not None and name != "ignore" and not getattr(options, name)
+        if name == "confidences" or isinstance(value, tuple) or value not in columns
     }
     if options.kind is not None:
         free.pop("confidences", None)

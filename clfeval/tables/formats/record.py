@@ -17,10 +17,20 @@ from clfeval.tables.scan import TableFile
 # as `[0.2,0.8]`; any: whatever they are.
 FormatCells = Literal["any", "labels", "texts", "unit", "numbers", "counts", "vectors"]
 # Parts of a column: truth, ids of rows, clusters, counts of rows, the labels that a model predicts,
-# the confidence of these, the class probabilities of a model, or none. outcome: truth, if it is the
+# the confidence of these, the class probabilities of a model, a setting of which each value has all
+# rows, or none. outcome: truth, if it is the
 # only column so called that has classes of the predicted labels; the others have no part.
 ColumnPart = Literal[
-    "truth", "outcome", "id", "cluster", "count", "labels", "confidence", "probability", "unused"
+    "truth",
+    "outcome",
+    "id",
+    "cluster",
+    "count",
+    "labels",
+    "confidence",
+    "probability",
+    "setting",
+    "unused",
 ]
 
 

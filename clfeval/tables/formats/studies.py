@@ -12,6 +12,7 @@ from clfeval.tables.frames import pl
 from clfeval.tables.invalid_cells import ROW
 
 TRUTH = "truth"
+_NO_READER = ("-1", "-1.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,13 @@ def convert_reader_study(
 ) -> Converted | None:
     """Return a row for each reader and case, with truth and a column for each modality.
 
-    The score of a row of the modality `truth` is the truth of its case.
+    The score of a row of the modality `truth`, or of the reader -1, is the truth of its case.
     """
     names = StudyColumns(*(matching[0] for matching in columns.values()))
     cells = pl.col(names.reader, names.case, names.modality, names.score).cast(pl.String)
     rows = numbered_frame(table.file).select(ROW, cells).collect()
-    is_truth = pl.col(names.modality).str.strip_chars().str.to_lowercase() == TRUTH
+    marks = pl.col(names.reader, names.modality).str.strip_chars().str.to_lowercase()
+    is_truth = pl.any_horizontal(marks.is_in([TRUTH, *_NO_READER]))
     truth = rows.filter(is_truth)
     scores = rows.filter(~is_truth.fill_null(value=False))
     if not truth.height or not scores.height:

@@ -56,14 +56,15 @@ FORMATS = (
             r"\.pred_class": "labels",
             r"\.pred_.*": "probability",
             r"\.row": "id",
-            r"id\d*|\.config|\.iter": "unused",
+            r"id\d*": "unused",
+            r"\.config|\.iter": "setting",
         },
         others="outcome",
     ),
     TableFormat(
         "caret",
         needs={"pred": "labels", "obs": "labels", "rowIndex": "counts"},
-        parts={"obs": "truth", "pred": "labels", "rowIndex": "id"},
+        parts={"obs": "truth", "pred": "labels", "rowIndex": "id", "Resample|weights": "unused"},
     ),
     TableFormat(
         "H2O",
