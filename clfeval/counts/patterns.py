@@ -346,13 +346,19 @@ class ConfusionCounts(WeightedCounts):
         return cls.from_cells([row.model for row in rows], cells)
 
     @classmethod
-    def from_cells(cls, models: Sequence[str], cells: Sequence[Sequence[int]]) -> ConfusionCounts:
-        """Build from cells TP, FP, FN, TN by model; those of the same model are summed."""
+    def from_cells(cls, models: Sequence[str], cells: Sequence[Sequence[float]]) -> ConfusionCounts:
+        """Build from cells TP, FP, FN, TN by model; those of the same model are summed.
+
+        TN may be NaN where it was not counted.
+        """
         place = {model: i for i, model in enumerate(dict.fromkeys(models))}
-        totals = np.zeros((4, len(place)), np.int64)
+        totals = np.zeros((3, len(place)), np.int64)
+        are_integers = all(isinstance(four[3], int) for four in cells)
+        tn = np.zeros(len(place), np.int64 if are_integers else np.float64)
         for model, four in zip(models, cells, strict=True):
-            totals[:, place[model]] += four
-        tp, fp, fn, tn = totals
+            totals[:, place[model]] += np.array(four[:3], np.int64)
+            tn[place[model]] += four[3]
+        tp, fp, fn = totals
         return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
 
     def take(self, places: Ints | Sequence[int] | slice) -> ConfusionCounts:

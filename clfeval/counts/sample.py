@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
+
+import numpy as np
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.count import count_predictions
@@ -53,6 +56,8 @@ class Sample:
         else:
             for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
                 totals = counts.display_units(f"{word}s")
+                if word == "negative" and not self.counts_negatives:
+                    continue
                 ends = dict.fromkeys((totals.min().item(), totals.max().item()))
                 said = " to ".join(f"{number:,.10g}" for number in ends)
                 found[f"{word}: {list_names(names)}"] = said
@@ -64,6 +69,11 @@ class Sample:
             found["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
         parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
         return found | {name: number for name, number in parts.items() if number}
+
+    @property
+    def counts_negatives(self) -> bool:
+        """True unless the true negatives were not counted."""
+        return not np.isnan(self.slices[None].tn).any()
 
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:
@@ -102,7 +112,15 @@ def read_sample(opened: Predictions) -> Sample:
     roles = opened.roles
     _refuse_needing_predictions(roles)
     keys = opened.columns.by
-    count_columns = (find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT)
+    count_columns = [find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT]
+    if keys and None in count_columns:
+        message = f"slices and runs of counts need true negatives: {list_names(keys)}"
+        raise UsageError.new(
+            message,
+            "no-tn",
+            opened.files[0].name,
+            hint="add the column tn, or leave the option out",
+        )
     if {opened.columns.naming, *count_columns} & set(keys):
         message = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
         raise bad_option(message)
@@ -139,6 +157,6 @@ def _total_rows(rows: Sequence[CountsRow]) -> int:
     """Return the largest number of observations of any model, summed over runs."""
     totals: dict[tuple[str, ...], int] = {}
     for row in rows:
-        total = row.tp + row.fp + row.fn + row.tn
+        total = row.tp + row.fp + row.fn + (0 if isnan(row.tn) else int(row.tn))
         totals[row.keys] = max(total, totals.get(row.keys, 0))
     return sum(totals.values())

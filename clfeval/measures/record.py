@@ -165,6 +165,7 @@ class Measure:
 AIMS = {"zero": 0, "one": 1}  # best values of measures with a target
 CLASS_REASONS = ("no_positive_truth", "no_negative_truth")
 _CLASSES = {*CLASS_REASONS, "single_class"}
+NO_TN = "no_tn"  # the true negatives were not counted: NaN
 
 # of a 2 x 2 table; the last reason of a measure applies without a check
 REASONS: Mapping[str, Callable[[Any], Bools]] = {
@@ -174,12 +175,15 @@ REASONS: Mapping[str, Callable[[Any], Bools]] = {
     "no_negative_prediction": lambda t: t.fn + t.tn == 0,
     "single_class": lambda t: (t.tp + t.fn == 0) | (t.fp + t.tn == 0),
     "too_few_rows": lambda t: t.tp + t.fp + t.fn + t.tn == 0,
+    NO_TN: lambda t: t.tn != t.tn,
 }
 
 
 def undefined_reason(undefined: Sequence[str], table: object) -> str:
     """Return why a measure of one 2 x 2 table is undefined: the first reason that applies."""
-    return next((one for one in undefined[:-1] if REASONS[one](table)), undefined[-1])
+    unknown_tn = table is not None and bool(REASONS[NO_TN](table))
+    possible = (*undefined[:-1], NO_TN) if unknown_tn else undefined[:-1]
+    return next((reason for reason in possible if REASONS[reason](table)), undefined[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from clfeval.records import dataclass
 
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
+LEAD_WITHOUT_NEGATIVES = "f1"  # of counts without true negatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)

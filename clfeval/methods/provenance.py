@@ -102,7 +102,8 @@ def prefix_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> An
 def class_totals(sample: Sample) -> dict[str, Any]:
     """Return rows, class totals and class ratio of the whole table, and its clusters."""
     positives, negatives, ratio = slice_totals(sample, None)
-    rows, unit = None if positives is None else positives + negatives, sample.slices[None].unit
+    unit = sample.slices[None].unit
+    rows = None if positives is None or negatives is None else positives + negatives
     said = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
         **{name: n if n is None else from_units(n, unit) for name, n in said.items()},
@@ -124,6 +125,9 @@ def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[flo
 def slice_totals(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
     """Return the class totals of a slice and their ratio; None where undefined or models differ."""
     counts = sample.slices[label]
+    if not sample.counts_negatives:
+        totals = {*counts.positives.tolist()}
+        return (totals.pop() if len(totals) == 1 else None), None, None
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     one = len(pairs) == 1 and sample.sampled
     positives, negatives = pairs.pop() if one else (None, None)

@@ -49,6 +49,7 @@ REASONS = {
     "no_positive_truth": "there is no positive row",
     "no_negative_prediction": "the model predicts no negatives",
     "no_negative_truth": "there is no negative row",
+    "no_tn": "true negatives were not counted",
     "zero_margin": "a row or column of the 2 x 2 table is empty",
     "nothing_positive": "there are no positives, true or predicted",
     "expected_agreement_one": "truth and predictions are all of one class",
@@ -151,6 +152,8 @@ def format_amount(number: float, digits: int) -> str:
 def format_class_counts(result: Document) -> str:
     """Return the number of rows, and of each class, as text, with the name of the positive one."""
     summary, others = result.summary, len(result.parameters["negative"])
+    if summary["rows"] is None and summary["positives"] is not None:
+        return f"{summary['positives']:,} positive, true negatives were not counted"
     if summary["rows"] is None:
         return "models with different class totals"
     name = quote_if_ambiguous(str(result.parameters["positive"]))

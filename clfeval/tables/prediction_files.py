@@ -11,6 +11,8 @@ from clfeval.errors import ClfevalError, DataError, Problem, bad_option, unknown
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables import engines, invalid_cells, row_selection
+from clfeval.tables.formats.headers import open_formatted
+from clfeval.tables.formats.recognise import read_format
 from clfeval.tables.input import (
     FILE_NAME,
     JOIN_NOTHING,
@@ -32,6 +34,8 @@ def open_source(source: SourceFile) -> TableFile:
     """Open a source as a table, with its header if it is text."""
     if not source.text:
         return open_typed(source)
+    if (formatted := open_formatted(source)) is not None:
+        return formatted
     source, head = invalid_cells.read_head(source)
     check_names(source.name, head.columns, row=head.header_row)
     return TableFile(source.name, head.columns, source, head=head)
@@ -73,6 +77,8 @@ def open_joined(tables: object, roles: Input) -> Iterator[Predictions]:
             (name, row_selection.filtered_rows(file, roles.where if is_filtered else None))
             for (name, file), is_filtered in zip(files, are_filtered, strict=True)
         ]
+        formatted = [(name, read_format(file, roles, joined=True)) for name, file in files]
+        files = [(name, table.file) for name, table in formatted]
         joined = join_files(files, replace(roles, where=None))
         try:
             yield joined
@@ -154,6 +160,9 @@ def open_predictions(
             yield open_counts_files(files, roles)
             return
         files = row_selection.run_files(files) if roles.run == FILE_NAME else files
+        if roles.layout is None and len(files) == 1:
+            formatted = read_format(files[0], roles)
+            files, roles = (formatted.file,), formatted.options
         predictions = recognise_predictions(files, roles)
         expand = predictions.layout.expand
         if expand is not None and not keep_counts:

@@ -107,7 +107,8 @@ class Predictions:
         places = [
             f"{part} in '{name}'" for part, name in columns_by_part.items() if name is not None
         ]
-        parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
+        form = f" ({self.files[0].format})" if self.files[0].format else ""
+        parts = [self.joined or f"{files}: {self.layout.name} table{form}", ", ".join(places)]
         models_by_kind: dict[str, list[str]] = {}
         for model in columns.models:
             models_by_kind.setdefault(_kind_of_numbers(model), []).append(model.name)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, UsageError, not_a_table_error, raise_shortage
 from clfeval.placeholders import END, OPTION
-from clfeval.records import dataclass, replace
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.frames import (
     as_text,
@@ -56,7 +56,8 @@ class TableFile:
 
     parts: the files joined, if any; lost: rows excluded, missing in some; place: the original file,
     row and column of a cell. run: its name where every file is a run. numbered: `native` has a
-    column of row numbers.
+    column of row numbers. format: the tool that writes such tables, and what was converted.
+    options: what its header says of columns.
     """
 
     name: str
@@ -69,6 +70,8 @@ class TableFile:
     place: Origin | None = None
     run: str = ""
     numbered: bool = False
+    format: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[TableFile, ...]:

@@ -55,7 +55,7 @@ ASKED: dict[str, tuple[str, str, str]] = {
         "--weight w --ignore weight | --weight weight --ignore w | --ignore w --ignore weight",
     ),
     "counts": (
-        "truth,a,n\n1,1,2\n1,0,1\n0,0,3\n0,1,1\n",
+        "truth,a,n\n1,1,2\n1,0,1\n0,0,3\n0,1,1\n0,1,2\n",
         "n which-role",
         "--weight n | --ignore n",
     ),

@@ -103,7 +103,7 @@ def counts_of_equal_rows() -> Meaning:
         "Reference": ["yes", "yes", "no", "no"],
         "Freq": [40, 10, 5, 45],
     }
-    return Meaning(columns, {"Prediction": {"sensitivity": 0.8, "specificity": 0.9}}, at_once=False)
+    return Meaning(columns, {"Prediction": {"sensitivity": 0.8, "specificity": 0.9}})
 
 
 def scores_that_begin_as_labels() -> Meaning:

@@ -36,6 +36,7 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
+from clfeval.methods.model_order import LEAD_OF_LABELS, LEAD_OF_SCORES, LEAD_WITHOUT_NEGATIVES
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import replace
 
@@ -324,6 +325,13 @@ def has_scored_model(sample: Sample) -> bool:
     """Return whether any model has scores."""
     models = () if sample.counted is None else sample.counted.models
     return any(model.kind != "label" for model in models)
+
+
+def leading_measure(sample: Sample) -> str:
+    """Return the measure that orders models: of scores, of labels, or without true negatives."""
+    if has_scored_model(sample):
+        return LEAD_OF_SCORES
+    return LEAD_OF_LABELS if sample.counts_negatives else LEAD_WITHOUT_NEGATIVES
 
 
 def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:

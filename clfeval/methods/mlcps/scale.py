@@ -24,6 +24,7 @@ from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.options.syntax import format_range
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
+from clfeval.tables.formats.metrics import is_minimised
 
 NARROW = 0.05  # of the scale
 
@@ -136,6 +137,11 @@ def _make_scale(
                 span = measure.low, measure.high
         elif given.lenient and span is None and measure.low < 0 and values.min() < 0:
             span = measure.low, measure.high
+    elif said is None and is_minimised(metric, given.metrics):
+        best = "min"
+        if span is None:
+            what = "lower is better, and it has no upper bound for rescaling"
+            code = "unbounded-metric"
     elif said is None and span is None and not named and looks_like_count(metric, values):
         what, code = "looks like a count, a row number or a setting, not a metric", "not-a-metric"
     elif said is None and lower_is_better_by_name(metric) and not is_negated_loss(metric):

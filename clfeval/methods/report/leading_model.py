@@ -16,10 +16,10 @@ from clfeval.methods.measurement.label_measures import (
     float_confusion,
     label_estimates,
 )
-from clfeval.methods.measurement.measure_rows import has_scored_model
+from clfeval.methods.measurement.measure_rows import leading_measure
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import estimate_score_measure
-from clfeval.methods.model_order import LEAD_OF_LABELS, LEAD_OF_SCORES, ModelOrder
+from clfeval.methods.model_order import LEAD_OF_SCORES, ModelOrder
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 
@@ -27,9 +27,10 @@ from clfeval.methods.report.model_estimates import row_score_influence, score_es
 def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:
     """Return the models in the order of a report, with those tied with the first.
 
-    The measure is ROC AUC, or balanced accuracy of labels. level: None for no tests.
+    The measure is ROC AUC, or of labels balanced accuracy, or F1 without true negatives.
+    level: None for no tests.
     """
-    measure = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
+    measure = leading_measure(sample)
     requested = RequestedMeasure(measure, CATALOG[measure], {})
     predictions = sample.counted
     if predictions is not None and measure == LEAD_OF_SCORES:

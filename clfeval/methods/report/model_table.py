@@ -80,7 +80,9 @@ def two_class_model_rows(
         return {
             "threshold": sample.thresholds.get(model),
             **{
-                name: table.display_units(name)[0].item() if labels_are_known else None
+                name: table.display_units(name)[0].item()
+                if labels_are_known and (name != "tn" or sample.counts_negatives)
+                else None
                 for name in CELLS
             },
         }
@@ -95,10 +97,19 @@ def two_class_confusion_rows(sample: Sample) -> list[Row]:
     classes = (sample.positive, negative_name(sample))
     for label, counts in sample.slices.items():
         tp, fn, fp, tn = (counts.display_units(name) for name in ("tp", "fn", "fp", "tn"))
+        if not sample.counts_negatives:
+            tn = np.zeros_like(tp)
         tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
         rows += [
             row
             for row in confusion_rows(label, counts.models, classes, tables, with_empty=True)
             if sample.counted is None or sample.counted.knows_labels(label, str(row["model"]))
         ]
-    return rows
+    if sample.counts_negatives:
+        return rows
+    negative = classes[1]
+    return [
+        {**row, "share": None} if row["truth"] == negative else row
+        for row in rows
+        if (row["truth"], row["predicted"]) != (negative, negative)
+    ]

@@ -29,6 +29,7 @@ from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.measure_rows import (
     has_scored_model,
     label_measure_rows,
+    leading_measure,
     sort_measure_rows,
     takes_scores,
     unscored_model_rows,
@@ -255,6 +256,9 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
             message = f"{OPTION}{flag}{END} needs all counts, but small ones are hidden"
             hint = f"leave it out, or count the tables without {OPTION}--min-cell{END}"
             raise UsageError.new(message, "needs-predictions", hint=hint)
+    if options.populations and not sample.counts_negatives:
+        message = f"{OPTION}--prevalence{END} needs true negatives, which were not counted"
+        raise UsageError.new(message, "no-tn", hint="leave it out, or add the column tn")
     has_patterns = None in sample.patterns
     comparisons.check_reference(sample.slices[None].models, options, same_rows=has_patterns)
     if options.uses_thresholds:
@@ -274,7 +278,7 @@ def _question(sample: Sample, options: ReportOptions) -> ReportQuestion:
     predictions = sample.counted
     names = ("default", *options.measure, *options.compared)
     requested = set_row_units(parse_measures(names), predictions)
-    lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
+    lead = leading_measure(sample)
     compared = [
         measure
         for measure in comparisons.compared_measures(requested, lead, options)
@@ -523,7 +527,7 @@ def _leader_answers(
             few_clusters=has_few_clusters(sample.patterns.get(None)),
         )
     equal = "predictions"
-    if question.lead == LEAD_OF_LABELS:
+    if question.lead != LEAD_OF_SCORES:
         equal = "labels"
     elif measured.equal_models == measured.scores.equal_models:
         equal = "scores"
@@ -537,7 +541,7 @@ def _leader_answers(
         EqualModels(measured.equal_models, equal),
         SecondRanking(NET_BENEFIT, best_by_net_benefit(sample, ranking.models, options)),
     )
-    if question.lead == LEAD_OF_LABELS:
+    if question.lead != LEAD_OF_SCORES:
         leader = provenance.prefix_threshold(leader, sample.thresholds)
     return [leader, *further]
 

@@ -87,15 +87,18 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     if any(auc.reason != "needs_scores" for auc in aucs):
         yield from _of_scores(result, sort_by_column(models, "roc_auc"))
     else:
-        rows = sort_by_column(models, "balanced_accuracy")
+        accuracies = [as_estimate(row["balanced_accuracy"]) for row in models]
+        no_negatives = any(accuracy.reason == "no_tn" for accuracy in accuracies)
+        lead, title = ("f1", "F1") if no_negatives else ("balanced_accuracy", "balanced accuracy")
+        rows = sort_by_column(models, lead)
         yield TableView(
             "models",
-            "Models by balanced accuracy",
+            f"Models by {title}",
             OF_LABELS,
             rows[:MAX_ROWS],
             total=len(rows),
             rank="main",
-            lead="balanced_accuracy",
+            lead=lead,
             more=f"{OPTION}--format csv{END}",
             places=best_and_tied_signs(rows[:MAX_ROWS]),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan, nan
 
 from clfeval.arrays import MOST
 from clfeval.errors import (
@@ -372,34 +373,47 @@ LAYOUT = Layout(
 class CountsRow:
     """One model's 2 x 2 table: whole numbers, positives tp + fn, negatives fp + tn.
 
-    keys: the run or slice.
+    keys: the run or slice. tn: NaN if it was not counted.
     """
 
     model: str
     tp: int
     fp: int
     fn: int
-    tn: int
+    tn: float
     keys: tuple[str, ...] = ()
 
 
 def counts_readings(
     file: str, profiles: Mapping[str, ColumnProfile], roles: Input
 ) -> list[Reading]:
-    """Return the reading of a table with model names and four columns of counts, without truth."""
-    del file
+    """Return the reading of a table with model names and columns of counts, without truth.
+
+    DataError if there are no true negatives, which all commands but report need.
+    """
     model = find_column(profiles, ColumnNames.MODEL)
-    has_counts = all(find_column(profiles, (name,)) for name in ColumnNames.COUNT)
+    *needed, tn = ColumnNames.COUNT
+    has_counts = all(find_column(profiles, (name,)) for name in needed)
     if not (model and has_counts and not roles.truth):
         return []
+    if find_column(profiles, (tn,)) is None and not roles.ranks:
+        raise _no_negatives_error(file)
     return [Reading("given", Columns("", naming=model), roles)]
+
+
+def _no_negatives_error(file: str) -> DataError:
+    """Build the error of counts without true negatives, where these are needed."""
+    tn = ColumnNames.COUNT[-1]
+    message = f"counts without a column '{tn}' of true negatives"
+    hint = f"add the column '{tn}'; clfeval report measures precision and recall without it"
+    return DataError.new(message, "no-tn", file, hint=hint)
 
 
 def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
     """Read the counts of every row; DataError for invalid counts and repeated rows."""
-    columns = [str(find_column(file.columns, (name,))) for name in ColumnNames.COUNT]
+    columns = _count_columns(file)
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     key_columns = [model_column, *keys]
@@ -416,15 +430,21 @@ def read_confusions(
         place = tuple(map(str, names))
         if None not in names and place in rows:
             problems.append(_repeated_row_problem(file.name, number, place, model_column))
-        tp, fp, fn, tn = (count or 0 for count in counts)
-        rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
+        tp, fp, fn, tn = (count or 0 for count in [*counts, nan][: len(ColumnNames.COUNT)])
+        rows[place] = CountsRow(place[0], int(tp), int(fp), int(fn), tn, place[1:])
     if not rows:
         raise DataError.new("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
         raise _invalid_counts_error(problems, columns, keys)
-    if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
+    if not any(row.tp or row.fp or row.fn or row.tn > 0 for row in rows.values()):
         raise DataError.new("no rows to evaluate: all counts are 0", "empty-table", file.name)
     return list(rows.values())
+
+
+def _count_columns(file: TableFile) -> list[str]:
+    """Return the columns of TP, FP, FN and, if they were counted, TN."""
+    columns = (find_column(file.columns, (name,)) for name in ColumnNames.COUNT)
+    return [name for name in columns if name is not None]
 
 
 def _repeated_row_problem(file: str, row: int, place: Sequence[str], model_column: str) -> Problem:
@@ -500,6 +520,8 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
         hint += "phidelta and clfeval tune-jpt read counts of several models"
         raise DataError.new(message, "needs-predictions", file.name, hint=hint)
     confusion = confusions[0]
+    if isnan(confusion.tn):
+        raise _no_negatives_error(file.name)
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"
     labels = {"truth": [yes, no, yes, no], confusion.model: [yes, yes, no, no]}

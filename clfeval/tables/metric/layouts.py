@@ -15,6 +15,7 @@ from clfeval.document import whole_table_rows
 from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_names
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
+from clfeval.tables.formats.metrics import columns_of_settings
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
 from clfeval.tables.metric.grid import (
     PREDICTIONS,
@@ -100,7 +101,10 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if named is None or (said.id is None and grid.columns[named].strip() in ColumnNames.METRIC):
         raise no_models_error(grid)
     rest = _columns(grid, named)
-    measured = {name: i for name, i in rest.items() if grid.numbers(i).any_number}
+    settings = columns_of_settings([*rest])
+    measured = {
+        name: i for name, i in rest.items() if name not in settings and grid.numbers(i).any_number
+    }
     columns = requested_metrics(grid, wanted, measured, rest)
     truth = find_column(columns, ColumnNames.TRUTH)
     if truth is None and grid.columns[named].strip().casefold() in ColumnNames.ID:  # labels and ids

@@ -17,6 +17,7 @@ from clfeval.tables.readings.labels import PAIRS
 from clfeval.tables.readings.pair_facts import PairFacts
 
 PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")
+_KNIME = r"P ?\(.+?=(.*?)\)(?: \((.+)\))?"  # P (species=cat) (rf)
 HARD = ".pred_class"  # tidymodels writes the label next to the probabilities it comes from
 _BARE = {prefix.strip("._") for prefix in PREFIXES}
 ONLY_MODEL = "model"  # name of the only model if its columns do not name it
@@ -109,6 +110,8 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
     """Split `.pred_<class>`, `p_<class>`, `<model>:<class>` and their like into model and class."""
     if name == HARD and "class" not in classes:
         return None
+    if match := re.fullmatch(_KNIME, name):
+        return match[2] or ONLY_MODEL, match[1]
     for prefix in PREFIXES:
         if name.startswith(prefix):
             model = prefix.strip("._")

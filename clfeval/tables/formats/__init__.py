@@ -1,0 +1,1 @@
+"""Formats of tables that tools write: one record each, in `tools`, recognised by `recognise`."""

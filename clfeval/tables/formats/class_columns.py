@@ -1,0 +1,118 @@
+"""Columns of several classes: logits, probabilities by number, and one 0/1 column per class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from clfeval.errors import DataError, join_texts, list_names, quote_name
+from clfeval.tables.formats.frames import replaced_columns
+from clfeval.tables.formats.record import Converted, FormatTable
+from clfeval.tables.frames import pl
+from clfeval.tables.profiles import NEAR_ONE
+from clfeval.tables.readings.labels import positive_of_words, spelling_as_truth
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.truths import truth_candidates
+
+LOGITS = r"(?i)(.*?[\W_])?logits?[\W_]*(\w.*)"  # rf_logit_1: a model and a class
+NUMBERS = r"\d+"
+
+
+def _classes_of_truth(table: FormatTable, names: Sequence[str]) -> tuple[str, list[str]] | None:
+    """Return the column of truth and its classes in order; None if no name says which it is."""
+    profiles = {name: table.profiles[name] for name in table.names if name not in names}
+    candidates = truth_candidates(profiles, table.options, PairFacts(profiles))
+    truths = [candidate.name for candidate in candidates]
+    if len(truths) != 1 or truths[0] not in profiles:
+        return None
+    return truths[0], sorted(profiles[truths[0]].texts)
+
+
+def convert_logits(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
+    """Return the table with the softmax of the logits of each model in their columns.
+
+    The softmax of two logits is the logistic function of their difference, and ranks as it does.
+    """
+    names = list(chain(*columns.values()))
+    models: dict[str, list[str]] = {}
+    for name in names:
+        match = re.fullmatch(LOGITS, name)
+        assert match is not None
+        models.setdefault(match[1] or "", []).append(name)
+    several = [group for group in models.values() if len(group) > 1]
+    numbers = [number for name in chain(*several) for number in table.profiles[name].numbers]
+    if all(0 <= number <= NEAR_ONE for number in numbers):
+        return None
+    _refuse_numbered_classes(table, list(chain(*several)), LOGITS)
+    if not all(_are_named_by_class(table, group) for group in several):
+        return None
+    softmax_names = list(chain(*several))
+    expressions = list(chain(*map(_softmax, several)))
+    converted = replaced_columns(table.file, softmax_names, expressions, softmax_names)
+    remark = f"class probabilities are the softmax of {list_names(softmax_names, 4)}"
+    return Converted(converted, {}, remark)
+
+
+def _are_named_by_class(table: FormatTable, names: Sequence[str]) -> bool:
+    """Return whether logits are named by the classes of truth; DataError for other words of these.
+
+    Else they may be those of several models.
+    """
+    matches = [re.fullmatch(LOGITS, name) for name in names]
+    texts = [match[2].casefold() for match in matches if match is not None]
+    truth = _classes_of_truth(table, names)
+    if truth is None:
+        return texts == [str(number) for number in range(len(texts))]
+    column, labels = truth
+    classes = {label.casefold() for label in labels}
+    as_numbers = {text for text in texts if spelling_as_truth({text}, labels)}
+    if classes <= {*texts} or len(as_numbers) == len(texts) >= len(classes):
+        return True
+    if positive_of_words(texts) is None:
+        return False
+    message = f"{list_names(names, 3)} name the classes otherwise than {quote_name(column)}"
+    hint = f"name the columns by class, such as logit_{labels[0]}"
+    raise DataError.new(message, "numbered-classes", table.file.name, 1, names[0], hint=hint)
+
+
+def _softmax(names: Sequence[str]) -> list[pl.Expr]:
+    """Return exp(x) over the sum of all exp(x) for each of some columns, missing where one is."""
+    numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in names]
+    largest = pl.max_horizontal(numbers)
+    exponentials = [(number - largest).exp() for number in numbers]
+    total = pl.sum_horizontal(exponentials, ignore_nulls=False)
+    return [(part / total).alias(name) for name, part in zip(names, exponentials, strict=True)]
+
+
+def convert_numbered(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
+    """Raise for probabilities in columns of numbers if the classes of truth have names."""
+    names = list(chain(*columns.values()))
+    numbers = sorted(map(int, names))
+    facts = PairFacts(table.profiles)
+    if len(names) > 1 and numbers == list(range(len(names))) and facts.sum_to_one(names):
+        _refuse_numbered_classes(table, names, f"()({NUMBERS})")
+    return None
+
+
+def _refuse_numbered_classes(table: FormatTable, names: Sequence[str], pattern: str) -> None:
+    """Raise where columns number the classes, but truth names them: which number is which class?"""
+    parts = [re.fullmatch(pattern, name) for name in names]
+    texts = [match[2] for match in parts if match is not None]
+    truth = _classes_of_truth(table, names)
+    if truth is None or not all(text.isdecimal() for text in texts):
+        return
+    column, classes = truth
+    profile = table.profiles[column]
+    if profile.all_numbers or {*profile.texts} & {*texts}:
+        return
+    if {text.casefold() for text in classes} <= {"false", "true"}:
+        return
+    message = f"{list_names(names, 3)} number the classes, but {quote_name(column)} names them"
+    examples = [
+        f"'{name}' may be that of {quote_name(label)}"
+        for name, label in zip(names, classes, strict=False)
+    ]
+    hint = f"name the columns by class, such as prob_{classes[0]}; sorted by name, as scikit-learn "
+    hint += f"does, {join_texts(examples[:2])}"
+    raise DataError.new(message, "numbered-classes", table.file.name, 1, names[0], hint=hint)

@@ -1,0 +1,173 @@
+"""One-hot classes: one 0/1 column per class, of which every row has exactly one 1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.errors import DataError, list_names
+from clfeval.records import dataclass
+from clfeval.tables.formats.frames import numbered_frame, with_frame
+from clfeval.tables.formats.record import Converted, FormatTable
+from clfeval.tables.frames import pl
+from clfeval.tables.invalid_cells import ROW
+from clfeval.tables.readings.names import is_certain_truth, tags_of
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.scan import TableFile
+
+TRUTH = "truth"
+_TRUE = r"(?:y_?true|y|true|truth|target|actual|label|gt|gold|ground_?truth|one_?hot)"
+_BEFORE = re.compile(rf"(?i)({_TRUE}[\W_]+)(.+)")
+_AFTER = re.compile(rf"(?i)(.+?)([\W_]+{_TRUE})")
+
+
+@dataclass(frozen=True, slots=True)
+class OneHotSet:
+    """Columns of 0 and 1, by class; prefix, suffix: what their names have besides the class."""
+
+    columns: Mapping[str, str]
+    prefix: str = ""
+    suffix: str = ""
+
+
+def convert_one_hot(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> Converted | None:
+    """Return the table with a column of truth in place of one 0/1 column per class.
+
+    In one file, other columns are called like them; a file that is joined to others has no more
+    columns than ids.
+    """
+    del columns
+    if table.options.truth is not None or any(map(is_certain_truth, table.names)):
+        return None
+    if not _may_have_bits(table.file):
+        return None
+    bits = [name for name in table.names if _has_bits(table, name)]
+    truth = _joined_truth(table, bits) if table.joined else _truth_of_pairs(table, bits)
+    if truth is None or not _is_one_hot(table, truth):
+        return None
+    rest = {n: table.profiles[n] for n in table.names if n not in truth.columns.values()}
+    if named_truth(rest, table.options) is not None:
+        return None
+    file = _with_classes(table.file, truth, TRUTH)
+    predicted = None if table.joined else _one_hot_predictions(table, truth, bits)
+    if predicted is not None:
+        file = _with_classes(file, predicted, _name_of_predictions(predicted))
+    names = list_names([*truth.columns.values()], 3)
+    return Converted(file, {}, f"the 1 of {names} is the true class")
+
+
+def _may_have_bits(file: TableFile) -> bool:
+    """Return whether the first row of a text has several cells 0 or 1; True for typed data."""
+    if file.head is None or not file.head.sample:
+        return True
+    return sum(cell in ("0", "1", "0.0", "1.0") for cell in file.head.sample[0]) > 1
+
+
+def _has_bits(table: FormatTable, name: str) -> bool:
+    profile = table.profiles[name]
+    return bool(profile.texts) and profile.all_numbers and {*profile.numbers} <= {0.0, 1.0}
+
+
+def _is_one_hot(table: FormatTable, columns: OneHotSet) -> bool:
+    names = [*columns.columns.values()]
+    return len(names) > 1 and PairFacts(table.profiles).sum_to_one(names)
+
+
+def _joined_truth(table: FormatTable, bits: Sequence[str]) -> OneHotSet | None:
+    """Return the columns of a file with no others but ids and texts."""
+    others = [name for name in table.names if name not in bits]
+    if any(
+        table.profiles[name].mostly_numeric and not (tags_of(name) or table.profiles[name].distinct)
+        for name in others
+    ):
+        return None
+    by_affix = list(_sets_called_truth(bits))
+    return by_affix[0] if by_affix else OneHotSet({name: name for name in bits})
+
+
+def _sets_called_truth(bits: Sequence[str]) -> Iterator[OneHotSet]:
+    """Yield the columns that a word for truth precedes or follows, such as `true_cat`."""
+    for pattern, label_group in ((_BEFORE, 2), (_AFTER, 1)):
+        columns: dict[str, dict[str, str]] = {}
+        for name in bits:
+            if match := pattern.fullmatch(name):
+                columns.setdefault(match[3 - label_group], {})[match[label_group]] = name
+        for affix, of_label in columns.items():
+            if len(of_label) > 1:
+                prefix, suffix = (affix, "") if label_group == 2 else ("", affix)
+                yield OneHotSet(of_label, prefix, suffix)
+
+
+def _truth_of_pairs(table: FormatTable, bits: Sequence[str]) -> OneHotSet | None:
+    """Return the columns of truth for each of which another column is called like its class."""
+    candidates = [*_sets_called_truth(bits), *_bare_sets(bits, table.names)]
+    for candidate in candidates:
+        labels = [*candidate.columns]
+        if _partner_affixes(labels, [*candidate.columns.values()], table.names):
+            return candidate
+    return None
+
+
+def _bare_sets(bits: Sequence[str], names: Sequence[str]) -> Iterator[OneHotSet]:
+    """Yield the columns called by class alone, which the names of others contain."""
+    by_affix: dict[tuple[str, str], dict[str, str]] = {}
+    for label in bits:
+        for affix in _affixes(label, names):
+            by_affix.setdefault(affix, {})[label] = label
+    yield from (OneHotSet(columns) for columns in by_affix.values() if len(columns) > 1)
+
+
+def _affixes(label: str, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what names have before and after a label, set off by a sign."""
+    pattern = re.compile(rf"(.+[\W_])?{re.escape(label)}([\W_].+)?")
+    matches = [pattern.fullmatch(name) for name in names if name != label]
+    return [(match[1] or "", match[2] or "") for match in matches if match]
+
+
+def _partner_affixes(
+    labels: Sequence[str], columns: Sequence[str], names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the affixes with which every label is the name of another column."""
+    others = [name for name in names if name not in columns]
+    bare = [("", "")] if {*labels} <= {*others} else []
+    common = [{*_affixes(label, others)} for label in labels]
+    return bare + sorted(set[tuple[str, str]].intersection(*common)) if common else []
+
+
+def _one_hot_predictions(
+    table: FormatTable, truth: OneHotSet, bits: Sequence[str]
+) -> OneHotSet | None:
+    """Return the only other columns that are one-hot, of the same classes; None without them."""
+    labels, columns = [*truth.columns], [*truth.columns.values()]
+    sets = []
+    for prefix, suffix in _partner_affixes(labels, columns, table.names):
+        names = {label: f"{prefix}{label}{suffix}" for label in labels}
+        if {*names.values()} <= {*bits} and PairFacts(table.profiles).sum_to_one([*names.values()]):
+            sets.append(OneHotSet(names, prefix, suffix))
+    return sets[0] if len(sets) == 1 else None
+
+
+def _name_of_predictions(columns: OneHotSet) -> str:
+    name = re.sub(r"^[\W_]+|[\W_]+$", "", columns.prefix + columns.suffix)
+    return name or "prediction"
+
+
+def _with_classes(file: TableFile, columns: OneHotSet, new_name: str) -> TableFile:
+    """Return a table with a column of classes in place of the 0/1 columns; DataError for others."""
+    names = [*columns.columns.values()]
+    rows = numbered_frame(file)
+    bits = [pl.col(name).cast(pl.Float64, strict=False) for name in names]
+    is_other = (pl.sum_horizontal(bits, ignore_nulls=False) != 1).fill_null(value=True)
+    is_other |= pl.any_horizontal((bit != 0) & (bit != 1) for bit in bits)
+    first = rows.filter(is_other).select(ROW).head(1).collect(engine="streaming")
+    if first.height:
+        message = f"the row has not exactly one 1 among {list_names(names, 3)}"
+        hint = "0/1 columns of several classes say one class if every row has exactly one 1"
+        raise DataError.new(message, "one-hot", file.name, first[ROW][0], names[0], hint=hint)
+    label: pl.Expr = pl.lit(None, pl.String)
+    for (text, _), bit in zip(columns.columns.items(), bits, strict=True):
+        label = pl.when(bit == 1).then(pl.lit(text)).otherwise(label)
+    new_columns = [*(name for name in file.columns if name not in names), new_name]
+    frame = rows.with_columns(label.alias(new_name))
+    return with_frame(file, frame.select(ROW, *new_columns), new_columns)
