@@ -100,7 +100,9 @@ _SHARE = r"(?i)(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|percent|pct|s
 _LIKE_ID = (
     r"(?i)(?:.*[ _.-])?(?:id|ids|uid|uuid|guid|account|acct|accountnumber|customer|client|member|"
     r"number|no|num|nr|key|code|ref|mrn|ssn|inst#|instance|index|idx|row|rowid|rownum|line|case|"
-    r"filename|file|path|url|image|name|email|phone|iban|isbn|doi)\.?"
+    r"filename|file|path|url|image|name|email|phone|iban|isbn|doi|№|#|[^\W\d_]*nummer|"
+    r"[^\W\d_]*nr|kennung|konto|kunde|lfd|zeile|numero|número|numéro|identifiant|matricule|ligne|"
+    r"fila|cuenta|cliente|compte|expediente|código|codigo|codice|номер|ид|编号|序号|番号)\.?"
 )
 _JOINED_ID = r".*[a-z](?:Id|ID)"  # PassengerId
 _COUNT = ("n", "freq", "frequency", "count", "counts", "cnt", "num_rows", "n_rows", "cases")
