@@ -28,6 +28,7 @@ from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
 from clfeval.placeholders import COMMAND, END, OPTION
+from clfeval.tables.readings.labels import are_entity_tags
 
 if TYPE_CHECKING:
     from clfeval.methods.report.options import ReportOptions
@@ -199,6 +200,9 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
         model.kind == "score" for model in counted.models
     ):
         said.append(ResultNote("score-direction", f"high scores should mean '{counted.positive}'"))
+    if are_entity_tags(counted.classes):
+        text = "labels are tags of entities, such as B-, I- and O: tokens are counted, not entities"
+        said.append(ResultNote("tokens-counted", text))
     text = "several classes are equally probable; the first is used"
     return said + [
         ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")

@@ -212,6 +212,7 @@ WARNINGS: Mapping[str, str] = {
     "threshold-not-applied": "Stored counts keep their threshold; a chosen one is not applied.",
     "tie": "Several models share the first rank.",
     "ties-at-cut": "More rows than requested share the score at the threshold.",
+    "tokens-counted": "Labels are tags of entities; tokens are counted, not entities.",
     "top-takes-all": "The number of top rows is the number of all rows.",
     "unpaired": "Differences are computed for independent samples.",
     "unseen-errors": "The bootstrap allows for errors that did not occur in these rows.",

@@ -226,7 +226,7 @@ class Input:
     weight: Annotated[
         str | None,
         Opt(
-            "Column of weights: repeats (integers) or sampling weights.",
+            "Column of weights; COLUMN:counts (of rows) or COLUMN:sampling.",
             COLUMNS,
             completes="column",
         ),
@@ -262,6 +262,7 @@ class Input:
     ] = None
     run: str | None = None
     confidences: bool = False  # --kind confidence
+    repeats: bool = False  # --weight COLUMN:counts
     several: bool = False
     ranks: bool = False
     runs: bool = False
@@ -284,6 +285,15 @@ class Input:
     def with_confidences(self) -> Self:
         """Return the options with `confidences` in place of --kind confidence."""
         return replace(self, kind=None, confidences=True) if self.kind == "confidence" else self
+
+    def with_weight_kind(self) -> Self:
+        """Return the options with the kind of weights in place of --weight COLUMN:KIND."""
+        column, _, kind = (self.weight or "").rpartition(":")
+        if not column or kind not in ("sampling", "counts"):
+            return self
+        if kind == "counts":
+            return replace(self, weight=column, repeats=True)
+        return replace(self, weight=column, sampling_weights=True)
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
         """Return the options with the column of runs, or the file names as runs, if given."""
@@ -369,16 +379,26 @@ class ColumnNames:
         "session",
         "session_id",
     )
+    SAMPLING_WEIGHT = (
+        "sampling_weight",
+        "sampling_weights",
+        "survey_weight",
+        "survey_weights",
+        "design_weight",
+        "pweight",
+        "ipw",
+        "iptw",
+    )
     WEIGHT = (
         "weight",
         "weights",
         "row_weight",
         "sample_weight",
         "sample_weights",
-        "sampling_weight",
         "case_weight",
-        "survey_weight",
+        "case_weights",
         "w",
+        *SAMPLING_WEIGHT,
     )
     RUN = (
         "run",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import chain
 
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_column_error
@@ -24,6 +25,7 @@ from clfeval.tables.input import (
 from clfeval.tables.layouts import long, wide
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample, sample_is_whole
+from clfeval.tables.readings.abstentions import refuse_abstentions
 from clfeval.tables.readings.choice import (
     choose_reading,
     has_columns_of_labels,
@@ -31,6 +33,7 @@ from clfeval.tables.readings.choice import (
     no_models_error,
     no_truth_error,
 )
+from clfeval.tables.readings.copied_rows import refuse_copies
 from clfeval.tables.readings.labels import known_labels, spelling_as_truth, variants_of
 from clfeval.tables.readings.notations import refuse_decimal_commas
 from clfeval.tables.readings.reading import Reading
@@ -217,8 +220,11 @@ def recognise_predictions(
         if not roles.model:
             row_selection.refuse_train_and_test(files, profiles, roles)
         refuse_rows_in_files(files, profiles, roles)
-        refuse_settings(files, profiles, roles, _model_names_of(profiles))
+        refuse_copies(files, profiles, roles, is_whole=is_whole)
+        is_long = partial(_is_long_table, files[0].name, profiles)
+        refuse_settings(files, profiles, roles, _model_names_of(profiles), is_long)
         recognised = recognise(files[0].name, profiles, roles)
+        refuse_abstentions(files[0].name, recognised.columns, profiles, roles)
         if not is_whole and _needs_all_rows(files, recognised, profiles):
             return recognise_predictions(files, roles, all_rows=True)
     except UsageError as error:
@@ -246,6 +252,14 @@ def recognise_predictions(
     )
 
 
+def _is_long_table(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> bool:
+    """Return whether a table can be read as a long one with some options."""
+    try:
+        return bool(long.LAYOUT.readings(file, profiles, roles))
+    except DataError:
+        return False
+
+
 def _model_names_of(profiles: Mapping[str, ColumnProfile]) -> list[str]:
     """Return the column of model names of a long table, if there is one."""
     naming = find_column(profiles, ColumnNames.MODEL)
@@ -259,6 +273,7 @@ def _resolved_options(roles: Input, reading_roles: Input) -> Input:
         roles,
         positive=reading_roles.positive,
         weight=reading_roles.weight,
+        sampling_weights=reading_roles.sampling_weights,
         cluster=reading_roles.cluster,
         kind=reading_roles.kind,
         run=reading_roles.run,

@@ -63,7 +63,10 @@ class Command:
     def value(self, option: str) -> str | None:
         """Return the last value of an option."""
         values = self.options.get(option)
-        return values[-1] if values else None
+        value = values[-1] if values else None
+        if option == "--weight" and value is not None:  # with what the weights are
+            return value.removesuffix(":counts").removesuffix(":sampling")
+        return value
 
     def names(self, option: str, columns: Sequence[str]) -> set[str]:
         """Return the columns that an option names: some by a pattern, or by a model's name.

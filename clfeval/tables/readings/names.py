@@ -145,6 +145,11 @@ def is_named(name: str, names: Collection[str]) -> bool:
     return find_column([name], tuple(names)) is not None
 
 
+def is_sampling_weight(name: str) -> bool:
+    """Return whether only weights of sampled rows have this name."""
+    return is_named(name, ColumnNames.SAMPLING_WEIGHT)
+
+
 def is_certain_truth(name: str) -> bool:
     """Return whether only truth has this name."""
     return _plain(name) in CERTAIN_TRUTH
