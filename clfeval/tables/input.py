@@ -170,7 +170,7 @@ class Input:
     model: Annotated[
         tuple[str, ...],
         Opt(
-            "Model by name or quoted glob; repeat. Default: all other columns.",
+            "Model by name or quoted glob, NAME:reversed, NAME:percent; repeat.",
             COLUMNS,
             completes="model",
         ),
@@ -263,6 +263,8 @@ class Input:
     run: str | None = None
     confidences: bool = False  # --kind confidence
     repeats: bool = False  # --weight COLUMN:counts
+    turned: tuple[str, ...] = ()  # --model NAME:reversed
+    percents: tuple[str, ...] = ()  # --model NAME:percent
     several: bool = False
     ranks: bool = False
     runs: bool = False
@@ -294,6 +296,28 @@ class Input:
         if kind == "counts":
             return replace(self, weight=column, repeats=True)
         return replace(self, weight=column, sampling_weights=True)
+
+    def with_scales(self) -> Self:
+        """Return the options with the scales of models in place of --model NAME:SCALE."""
+        names: dict[str, list[str]] = {"reversed": [], "percent": []}
+        models = []
+        for text in self.model:
+            name, _, scale = text.rpartition(":")
+            if name and scale in names:
+                names[scale].append(name)
+                text = name
+            models.append(text)
+        if not any(names.values()):
+            return self
+        if self.join not in (None, JOIN_NOTHING):
+            scale = next(scale for scale, models_of_scale in names.items() if models_of_scale)
+            option = f"{OPTION}--model NAME:{scale}{END}"
+            message = f"{option} and {OPTION}--join{END} cannot be combined"
+            raise bad_option(message, "change the scores in the file")
+        turned, percents = names["reversed"], names["percent"]
+        return replace(
+            self, model=tuple(dict.fromkeys(models)), turned=tuple(turned), percents=tuple(percents)
+        )
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
         """Return the options with the column of runs, or the file names as runs, if given."""

@@ -138,7 +138,7 @@ def open_predictions(
     A counts table of one model becomes weighted predictions, unless `keep_counts`: then the layout
     is `counts`, for `read_confusions`. With `join` the files become one table.
     """
-    roles = roles.folded().with_confidences().with_weight_kind()
+    roles = roles.folded().with_confidences().with_weight_kind().with_scales()
     if roles.join not in (None, JOIN_NOTHING):
         if roles.engine not in (None, "polars"):
             raise bad_option(

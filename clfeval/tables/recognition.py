@@ -40,6 +40,12 @@ from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.repeated_rows import refuse_settings
 from clfeval.tables.readings.requirements import kind_of_cells
 from clfeval.tables.readings.rows_in_files import refuse_rows_in_files
+from clfeval.tables.readings.score_scales import (
+    divided_profile,
+    percent_columns,
+    scaled_profiles,
+    with_scales,
+)
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
 
@@ -63,6 +69,8 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     ignored = _ignored_columns(file, profiles, roles)
     used = {name: column for name, column in profiles.items() if name not in ignored}
+    percents = percent_columns(used, roles)
+    used |= {name: divided_profile(used[name]) for name in percents}
     layout, reading = _choose_layout(file, used, roles)
     if roles.confidences and layout is not wide.LAYOUT:
         message = f"{OPTION}--kind confidence{END} needs a wide table, not a {layout.name} one"
@@ -91,6 +99,7 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
         spelled=_spelled_columns(reading.columns, used, reading.roles),
         written=frozenset(_written_columns(used, roles)),
     )
+    columns_in_full = with_scales(columns_in_full, used, roles, percents)
     return Recognised(layout, columns_in_full, reading.roles)
 
 
@@ -244,6 +253,7 @@ def recognise_predictions(
             name: profiles[name].with_spelling(spelling_as_truth(profiles[name].texts, classes))
             for name in columns.spelled
         }
+    profiles |= scaled_profiles(columns, profiles)
     edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     columns = replace(columns, edges=edges)
     resolved = _resolved_options(roles, recognised.roles)

@@ -43,6 +43,7 @@ from clfeval.tables.readings.requirements import (
     kind_of_cells,
     kind_of_predictions,
 )
+from clfeval.tables.readings.score_scales import with_scaled_numbers
 from clfeval.tables.readings.truths import TruthCandidate, truth_candidates
 from clfeval.tables.readings.weights import with_weight_kind
 from clfeval.tables.readings.wide_tables import side_readings, with_positive
@@ -278,6 +279,7 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: A
     """Scan the files, and widen the rows of each observation, which may be in several files."""
     readings, watch = columns.readings(mode), extra == "watch"
     scans = [scan(file, readings, null_values=columns.null_values, watch=watch) for file in files]
+    scans = [with_scaled_numbers(frame, columns) for frame in scans]
     wide = widen(concatenate_frames(scans), columns)
     suspect = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
     suspect += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]

@@ -97,6 +97,11 @@ _COVARIATE = (
 )
 # fmt: on
 _SHARE = r"(?i)(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|percent|pct|share|proportion)"
+_PROBABILITY = (
+    r"(?i)(?:.*[_ .(-])?(?:p|pop|prob|probs|proba|probability|probabilities|chance|chances|"
+    r"likelihood|percent|percentage|pct|prozent|wahrscheinlichkeit|probabilité|probabilidad|"
+    r"probabilità|porcentaje|pourcentage|%)\)?(?:[_ .-].*)?"
+)
 _LIKE_ID = (
     r"(?i)(?:.*[ _.-])?(?:id|ids|uid|uuid|guid|account|acct|accountnumber|customer|client|member|"
     r"number|no|num|nr|key|code|ref|mrn|ssn|inst#|instance|index|idx|row|rowid|rownum|line|case|"
@@ -148,6 +153,11 @@ def is_named(name: str, names: Collection[str]) -> bool:
 def is_sampling_weight(name: str) -> bool:
     """Return whether only weights of sampled rows have this name."""
     return is_named(name, ColumnNames.SAMPLING_WEIGHT)
+
+
+def is_probability_name(name: str) -> bool:
+    """Return whether a name says that numbers are probabilities, or percentages."""
+    return bool(re.fullmatch(_PROBABILITY, name))
 
 
 def is_certain_truth(name: str) -> bool:
