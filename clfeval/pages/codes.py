@@ -102,6 +102,7 @@ ERRORS: Mapping[str, str] = {
     "several-tables": "Only one table can be given.",
     "short-row": "A line has fewer fields than the header.",
     "single-class": "Only one class occurs; the request compares two.",
+    "summary-row": "A row is a total, a mean, a header or a separator, not an observation.",
     "too-few-metrics": "A polygon needs at least three metrics.",
     "too-large": "A line, or the unpacked content, is larger than that of any table.",
     "too-many-categories": "A text column has too many values for a label: an id or free text.",

@@ -46,6 +46,7 @@ from clfeval.tables.readings.score_scales import (
     scaled_profiles,
     with_scales,
 )
+from clfeval.tables.readings.summary_rows import refuse_summary_rows
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
 
@@ -226,6 +227,7 @@ def recognise_predictions(
         profiles = profiles_of_all_rows(files, profiles, roles)
         is_whole = True
     try:
+        refuse_summary_rows(files, profiles, roles)
         if not roles.model:
             row_selection.refuse_train_and_test(files, profiles, roles)
         refuse_rows_in_files(files, profiles, roles)

@@ -25,6 +25,7 @@ ScoreScale = Literal["unit", "percent", "signed", "whole", "real", ""]
 
 MOST_CLASSES = 20  # of a column that may be truth
 MOST_RUNS = 33
+FEW_SCORES = 20  # rows; of fewer all scores of the positive class may be high by chance
 MANY_ROWS = 33  # of more the numbers of rows differ by chance in no score
 EQUAL_PAIRS = 3  # pairs of equal scores by chance; of so many expected ones there are some
 HUGE = 10_000_000  # whole numbers that differ by more are no scores
@@ -299,17 +300,23 @@ def partner_scores(column: CandidateColumn, table: TruthView) -> list[str]:
 
 
 def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
-    """Return whether numbers may be the probabilities of the one predicted class."""
+    """Return whether numbers may be the probabilities of a predicted class.
+
+    No threshold on them gives the labels of a column.
+    """
     predicted = table.labels
     predictions = [column_of_labels for column_of_labels in predicted if column_of_labels.predicts]
     predicted = predictions or predicted
-    if column.kind != "number" or len(predicted) != 1 or column.scale != "unit":
+    if column.kind != "number" or not predicted or column.profile.is_integer:
         return False
-    lowest = 1 / max(len(table.classes), 2) - 1e-9
-    plausible = all(lowest <= number <= 1 + 1e-9 for number in column.profile.numbers)
-    if column.profile.is_integer:
+    most = {"unit": 1.0, "percent": 100.0}.get(column.scale)
+    if most is None:
         return False
-    return plausible and table.facts.upper_label(predicted[0].name, column.name) is None
+    lowest = most / max(len(table.classes), 2) - 1e-9
+    if not all(lowest <= number <= most + 1e-9 for number in column.profile.numbers):
+        return False
+    names = [column_of_labels.name for column_of_labels in predicted]
+    return all(table.facts.upper_label(name, column.name) is None for name in names)
 
 
 def claims_weight(column: CandidateColumn, table: TruthView) -> bool:
@@ -562,6 +569,8 @@ def possible_roles(column: CandidateColumn, table: TruthView) -> tuple[Role, ...
     is_said = table.roles.confidences or "confidence" in column.tags
     if "confidence" in possible and is_said:
         possible = ["confidence"]
+    if {"confidence", "model"} <= {*possible} and table.rows >= FEW_SCORES:
+        possible = ["confidence", "unused"]  # scores of the positive class are low as well
     if "id" in possible:
         possible = ["id"]
     return _with_declined(column, possible, table)
