@@ -422,6 +422,15 @@ class ColumnNames:
         "case_weight",
         "case_weights",
         "w",
+        "wt",
+        "wts",
+        "wgt",
+        "sampwt",
+        "gewicht",
+        "gewichte",
+        "poids",
+        "peso",
+        "pesos",
         *SAMPLING_WEIGHT,
     )
     RUN = (

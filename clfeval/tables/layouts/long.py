@@ -74,7 +74,9 @@ def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input
             continue
         parts = (candidate.name, naming, *answers.values())
         row_id = _id_column(profiles, parts, roles, facts)
-        if row_id is None and candidate.claim == "values":
+        if candidate.claim == "values" and (
+            row_id is None or not _is_constant(candidate.name, row_id, profiles)
+        ):
             continue
         if row_id is None:
             raise _no_id_error(file, profiles, naming)
@@ -84,6 +86,12 @@ def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input
         }
         readings += _readings_of_kinds(candidate, columns, profiles, roles, facts)
     return readings
+
+
+def _is_constant(truth: str, row_id: str, profiles: Mapping[str, ColumnProfile]) -> bool:
+    """Return whether all rows of an id have the same truth."""
+    pairs = {*zip(profiles[row_id].sample, profiles[truth].sample, strict=True)}
+    return len(pairs) == len({row for row, _ in pairs})
 
 
 def _only_naming(

@@ -71,6 +71,16 @@ PREDICTED = {
     "guess",
     "logodds",
     "linpred",
+    "forecast",
+    "forecasts",
+    "prognose",
+    "vorhersage",
+    "prévision",
+    "pronóstico",
+    "antwort",
+    "respuesta",
+    "réponse",
+    "risposta",
 }
 _DECISION = ("decision_function", "log_odds", "lin_pred", "linear_predictor", "raw_output")
 # fmt: off
@@ -98,7 +108,7 @@ _COVARIATE = (
 # fmt: on
 _SHARE = r"(?i)(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|percent|pct|share|proportion)"
 _PROBABILITY = (
-    r"(?i)(?:.*[_ .(-])?(?:p|pop|prob|probs|proba|probability|probabilities|chance|chances|"
+    r"(?i)(?:.*[_ .(-])?(?:p\d*|pop|prob|probs|proba|probability|probabilities|chance|chances|"
     r"likelihood|percent|percentage|pct|prozent|wahrscheinlichkeit|probabilité|probabilidad|"
     r"probabilità|porcentaje|pourcentage|%)\)?(?:[_ .-].*)?"
 )

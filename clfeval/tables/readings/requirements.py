@@ -28,7 +28,7 @@ MOST_RUNS = 33
 FEW_SCORES = 20  # rows; of fewer all scores of the positive class may be high by chance
 MANY_ROWS = 33  # of more the numbers of rows differ by chance in no score
 EQUAL_PAIRS = 3  # pairs of equal scores by chance; of so many expected ones there are some
-HUGE = 10_000_000  # whole numbers that differ by more are no scores
+HUGE = 10_000_000  # whole numbers beyond it are no scores
 RATED = 20  # numbers up to it are ratings, not percentages
 FLAGS = {"0", "1", "false", "true", "0.0", "1.0"}  # values of columns that are often no models
 MOSTLY = 0.9  # share of the values that make a scale
@@ -64,8 +64,9 @@ class CandidateColumn:
         width = max(profile.numbers) - min(profile.numbers) + 1
         if width == profile.rows:
             return profile.rows > 4
+        is_huge = max(map(abs, profile.numbers)) > HUGE
         pairs = profile.rows**2 / 2
-        return profile.rows > MANY_ROWS and (pairs > EQUAL_PAIRS * width or width > HUGE)
+        return profile.rows > MANY_ROWS and (pairs > EQUAL_PAIRS * width or is_huge)
 
     @property
     def may_count_rows(self) -> bool:

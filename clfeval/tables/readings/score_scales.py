@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from clfeval.errors import bad_option, list_names
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
@@ -13,9 +15,12 @@ from clfeval.tables.frames import Frame, nw
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.names import is_probability_name
+from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.requirements import scale_of
 
 HUNDRED = 100.0
+FEWEST_ROWS = 5  # fewer may sum to 100 by chance
+ROUNDED = 0.05  # of numbers with one decimal place
 FINE = 3  # different numbers, so that percentages are no labels
 
 
@@ -24,14 +29,34 @@ def percent_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list
 
     Not those that have a threshold.
     """
-    columns = []
+    columns = _columns_of_sum_100(profiles, roles)
     for name, profile in profiles.items():
         is_said = any(fnmatchcase(name, pattern) for pattern in roles.percents)
         is_called_so = is_probability_name(name) and scale_of(profile) == "percent"
         is_called_so = is_called_so and profile.all_numbers and len(profile.texts) > FINE
+        if name in columns:
+            continue
         if is_said or (is_called_so and not roles.has_threshold(name)):
             columns.append(name)
     return columns
+
+
+def _columns_of_sum_100(profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+    """Return the columns of percentages that sum to 100 in every row: those of all classes."""
+    names = [
+        name
+        for name, profile in profiles.items()
+        if scale_of(profile) in ("percent", "whole", "real")
+        and profile.all_numbers
+        and len(profile.texts) > FINE
+        and all(0 <= number <= HUNDRED for number in profile.numbers)
+        and not roles.has_threshold(name)
+    ]
+    facts = PairFacts(profiles)
+    if len(names) < 2 or len(profiles[names[0]].sample) < FEWEST_ROWS:
+        return []
+    total = np.sum([facts.numbers(name) for name in names], axis=0)
+    return names if bool((np.abs(total - HUNDRED) <= ROUNDED * len(names)).all()) else []
 
 
 def divided_profile(profile: ColumnProfile) -> ColumnProfile:
