@@ -261,12 +261,22 @@ def _settings_of_first_rows(opened: Predictions, positive: str) -> CountSettings
     if opened.layout.models is not None:
         columns = opened.layout.models(files, columns, opened.profiles, roles)
     # with more than two classes the most probable is predicted, unless a threshold is given
-    thresholds = {model.name: roles.threshold_of(model.name) for model in columns.models}
+    thresholds = {model.name: _threshold_of(model, columns, roles) for model in columns.models}
     for model in columns.models:
         if len(model.columns) > 2 and not roles.has_threshold(model.name):
             thresholds[model.name] = float("nan")
     opening = (opened.layout, files, start_fingerprints(files), opened.profiles)
     return CountSettings(columns, positive, thresholds, roles, *opening)
+
+
+def _threshold_of(model: ModelColumns, columns: Columns, roles: Input) -> float:
+    """Return the threshold of a model on the scale of its scores as they are evaluated."""
+    threshold = roles.threshold_of(model.name)
+    offset, divisor = columns.scaled.get(columns.source(model), (0.0, 1.0))
+    is_percentage = abs(divisor) > 1 and threshold > 1
+    if not roles.has_threshold(model.name) or not (divisor < 0 or is_percentage):
+        return threshold
+    return offset + threshold / (divisor if is_percentage or abs(divisor) == 1 else -1.0)
 
 
 def _scores_like_classes(settled: CountSettings) -> dict[str, frozenset[str]]:

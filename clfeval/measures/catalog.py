@@ -183,6 +183,15 @@ _LOWER_IS_BETTER = (
     r"bias|false|wrong|missed|failures?|wer|mape|hinge|std|sd|elapsed|wall|walltime|delay|price|"
     r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
+_HIGHER_IS_BETTER = (
+    r"(?:^|_)(?:scores?|acc|accuracy|b?auc\d*|auroc|auprc|aupr|prauc|rocauc|ap|map|f_?\d?|f_?beta|"
+    r"precision|recall|prec|rec|sens|sensitivity|spec|specificity|kappa|mcc|g_?means?|jaccard|iou|"
+    r"dice|ndcg\d*|mrr|bleu\d*|rouge\d*|meteor|bertscore|r2|youden|informedness|markedness|hits?|"
+    r"npv|ppv|tpr|tnr|gini|ks|lift|gain|balanced|quality|reward|win_?rate|wins?|power|coverage|"
+    r"stability|fairness|robustness|similarity|utility|agreement|benefit|exact_match|em|top_?\d+|"
+    r"pass|correct|success|trust|interpretability|explainability|consistency|concordance|"
+    r"discrimination|throughput|speed|rating|votes|corr?|correlation|skill)(?:_|@|\d|$)"
+)
 
 # the measures of a line are equivalent: each is a formula of the same quantity; the averages that
 # are accuracy are so for rows with one class each
@@ -244,6 +253,11 @@ def _measure_unless_letter(plain: str) -> Measure | None:
 def lower_is_better_by_name(name: str) -> bool:
     """Return whether an unknown name suggests a loss, error, cost or duration."""
     return bool(re.search(_LOWER_IS_BETTER, normalize_name(name)))
+
+
+def higher_is_better_by_name(name: str) -> bool:
+    """Return whether an unknown name suggests a score, a quality or an agreement."""
+    return bool(re.search(_HIGHER_IS_BETTER, normalize_name(name)))
 
 
 def is_negated_loss(name: str) -> bool:

@@ -28,6 +28,8 @@ from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
 from clfeval.placeholders import COMMAND, END, OPTION
+from clfeval.tables.columns import Columns
+from clfeval.tables.readings.labels import are_entity_tags
 
 if TYPE_CHECKING:
     from clfeval.methods.report.options import ReportOptions
@@ -170,6 +172,21 @@ def bucket_notes(counted: PredictionCounts, *, curves: bool = True) -> list[Resu
     return [ResultNote("score-buckets", text)]
 
 
+def _scale_notes(columns: Columns) -> list[ResultNote]:
+    """Return notes on scores that are read on another scale than they are written."""
+    percents = [name for name, (_, divisor) in columns.scaled.items() if abs(divisor) > 1]
+    notes = []
+    if percents:
+        verb = "is a percentage" if len(percents) == 1 else "are percentages"
+        text = f"{list_names(percents, 4)} {verb}: the scores are divided by 100"
+        notes.append(ResultNote("percentages", text))
+    turned = {name: offset for name, (offset, divisor) in columns.scaled.items() if divisor < 0}
+    for name, offset in turned.items():
+        text = f"{quote_name(name)} is reversed: its scores and thresholds are those of "
+        notes.append(ResultNote("reversed", f"{text}{'1 minus it' if offset else 'minus it'}"))
+    return notes
+
+
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
     """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
     said = [] if counted.roles.where is None else [_condition_note(counted.roles.where)]
@@ -206,6 +223,10 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
     if rounded := {model.name: model.rounded for model in counted.models if model.rounded}:
         text = f"scores of {list_names(rounded, 3)} lie up to {max(rounded.values()):.1g} outside "
         said.append(ResultNote("rounded-scores", f"{text}0 to 1; they are evaluated as 0 and 1"))
+    said += _scale_notes(counted.kept.settled.columns)
+    if are_entity_tags(counted.classes):
+        text = "labels are tags of entities, such as B-, I- and O: tokens are counted, not entities"
+        said.append(ResultNote("tokens-counted", text))
     text = "several classes are equally probable; the first is used"
     return said + [
         ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")

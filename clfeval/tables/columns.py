@@ -49,7 +49,8 @@ class Columns:
     naming: the column of model names; answer: that of predictions, in a long table. written:
     columns of formatted numbers. fold: labels in lower case, without outer spaces.
     spelled: columns of labels that are read in truth's spelling. positive: the positive class, of
-    models with confidences.
+    models with confidences. scaled: columns of scores that are divided by a number, then added to
+    another one, such as 100 and 0 for percentages.
     """
 
     truth: str
@@ -69,6 +70,7 @@ class Columns:
     spelled: Mapping[str, CellReading] = field(default_factory=dict)
     edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of binned columns
     positive: str | None = None
+    scaled: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of a model's predictions in the file, the first of several."""

@@ -170,7 +170,7 @@ class Input:
     model: Annotated[
         tuple[str, ...],
         Opt(
-            "Model by name or quoted glob; repeat. Default: all other columns.",
+            "Model by name or quoted glob, NAME:reversed, NAME:percent; repeat.",
             COLUMNS,
             completes="model",
         ),
@@ -226,7 +226,7 @@ class Input:
     weight: Annotated[
         str | None,
         Opt(
-            "Column of weights: repeats (integers) or sampling weights.",
+            "Column of weights; COLUMN:counts (of rows) or COLUMN:sampling.",
             COLUMNS,
             completes="column",
         ),
@@ -262,6 +262,9 @@ class Input:
     ] = None
     run: str | None = None
     confidences: bool = False  # --kind confidence
+    repeats: bool = False  # --weight COLUMN:counts
+    turned: tuple[str, ...] = ()  # --model NAME:reversed
+    percents: tuple[str, ...] = ()  # --model NAME:percent
     several: bool = False
     ranks: bool = False
     runs: bool = False
@@ -284,6 +287,37 @@ class Input:
     def with_confidences(self) -> Self:
         """Return the options with `confidences` in place of --kind confidence."""
         return replace(self, kind=None, confidences=True) if self.kind == "confidence" else self
+
+    def with_weight_kind(self) -> Self:
+        """Return the options with the kind of weights in place of --weight COLUMN:KIND."""
+        column, _, kind = (self.weight or "").rpartition(":")
+        if not column or kind not in ("sampling", "counts"):
+            return self
+        if kind == "counts":
+            return replace(self, weight=column, repeats=True)
+        return replace(self, weight=column, sampling_weights=True)
+
+    def with_scales(self) -> Self:
+        """Return the options with the scales of models in place of --model NAME:SCALE."""
+        names: dict[str, list[str]] = {"reversed": [], "percent": []}
+        models = []
+        for text in self.model:
+            name, _, scale = text.rpartition(":")
+            if name and scale in names:
+                names[scale].append(name)
+                text = name
+            models.append(text)
+        if not any(names.values()):
+            return self
+        if self.join not in (None, JOIN_NOTHING):
+            scale = next(scale for scale, models_of_scale in names.items() if models_of_scale)
+            option = f"{OPTION}--model NAME:{scale}{END}"
+            message = f"{option} and {OPTION}--join{END} cannot be combined"
+            raise bad_option(message, "change the scores in the file")
+        turned, percents = names["reversed"], names["percent"]
+        return replace(
+            self, model=tuple(dict.fromkeys(models)), turned=tuple(turned), percents=tuple(percents)
+        )
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
         """Return the options with the column of runs, or the file names as runs, if given."""
@@ -369,16 +403,35 @@ class ColumnNames:
         "session",
         "session_id",
     )
+    SAMPLING_WEIGHT = (
+        "sampling_weight",
+        "sampling_weights",
+        "survey_weight",
+        "survey_weights",
+        "design_weight",
+        "pweight",
+        "ipw",
+        "iptw",
+    )
     WEIGHT = (
         "weight",
         "weights",
         "row_weight",
         "sample_weight",
         "sample_weights",
-        "sampling_weight",
         "case_weight",
-        "survey_weight",
+        "case_weights",
         "w",
+        "wt",
+        "wts",
+        "wgt",
+        "sampwt",
+        "gewicht",
+        "gewichte",
+        "poids",
+        "peso",
+        "pesos",
+        *SAMPLING_WEIGHT,
     )
     RUN = (
         "run",

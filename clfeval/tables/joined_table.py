@@ -292,6 +292,11 @@ def _joined_columns(
         QUALIFIED_NAME.format(part.called, name) for part in parts for name in part.columns.ignored
     ]
     written = [part.names.get(name, name) for part in parts for name in part.columns.written]
+    scaled = {
+        part.names.get(name, name): scale
+        for part in parts
+        for name, scale in part.columns.scaled.items()
+    }
     return Columns(
         next(part.columns.truth for part in parts if part.columns.truth),
         parts[0].id,
@@ -302,6 +307,7 @@ def _joined_columns(
         cluster=roles.cluster,
         null_values=roles.null_value,
         written=frozenset(written),
+        scaled=scaled,
         fold=roles.fold_labels,
     )
 

@@ -116,9 +116,8 @@ def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
         with engines.engine_failures(FRAME, "duckdb") if is_relation else nullcontext():
             file = file_of_frame(tables, FRAME)
             by = chain(*parse_facets(roles, file.columns))
-            engines.refuse_unseen_nan(
-                file, [*row_selection.filter_columns(roles), *by, roles.weight]
-            )
+            filtered = [n for n in row_selection.filter_columns(roles) if n in file.columns]
+            engines.refuse_unseen_nan(file, [*filtered, *by, roles.weight])
             yield (row_selection.filtered_rows(file, roles.where),)
         return
     if not paths or engines.reads_elsewhere(paths, roles):
@@ -145,7 +144,7 @@ def open_predictions(
     A counts table of one model becomes weighted predictions, unless `keep_counts`: then the layout
     is `counts`, for `read_confusions`. With `join` the files become one table.
     """
-    roles = roles.folded().with_confidences()
+    roles = roles.folded().with_confidences().with_weight_kind().with_scales()
     if roles.join not in (None, JOIN_NOTHING):
         if roles.engine not in (None, "polars"):
             raise bad_option(

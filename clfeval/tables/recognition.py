@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import chain
 
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_column_error
@@ -24,6 +25,7 @@ from clfeval.tables.input import (
 from clfeval.tables.layouts import long, wide
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample, sample_is_whole
+from clfeval.tables.readings.abstentions import refuse_abstentions
 from clfeval.tables.readings.choice import (
     choose_reading,
     has_columns_of_labels,
@@ -31,12 +33,20 @@ from clfeval.tables.readings.choice import (
     no_models_error,
     no_truth_error,
 )
+from clfeval.tables.readings.copied_rows import refuse_copies
 from clfeval.tables.readings.labels import known_labels, spelling_as_truth, variants_of
 from clfeval.tables.readings.notations import refuse_decimal_commas
 from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.repeated_rows import refuse_settings
 from clfeval.tables.readings.requirements import kind_of_cells
 from clfeval.tables.readings.rows_in_files import refuse_rows_in_files
+from clfeval.tables.readings.score_scales import (
+    divided_profile,
+    percent_columns,
+    scaled_profiles,
+    with_scales,
+)
+from clfeval.tables.readings.summary_rows import refuse_summary_rows
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
 
@@ -60,6 +70,8 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     ignored = _ignored_columns(file, profiles, roles)
     used = {name: column for name, column in profiles.items() if name not in ignored}
+    percents = percent_columns(used, roles)
+    used |= {name: divided_profile(used[name]) for name in percents}
     try:
         layout, reading = _choose_layout(file, used, roles)
     except DataError:
@@ -93,6 +105,7 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
         spelled=_spelled_columns(reading.columns, used, reading.roles),
         written=frozenset(_written_columns(used, roles)),
     )
+    columns_in_full = with_scales(columns_in_full, used, roles, percents)
     return Recognised(layout, columns_in_full, reading.roles)
 
 
@@ -219,11 +232,15 @@ def recognise_predictions(
         profiles = profiles_of_all_rows(files, profiles, roles)
         is_whole = True
     try:
+        refuse_summary_rows(files, profiles, roles)
         if not roles.model:
             row_selection.refuse_train_and_test(files, profiles, roles)
         refuse_rows_in_files(files, profiles, roles)
-        refuse_settings(files, profiles, roles, _model_names_of(profiles))
+        refuse_copies(files, profiles, roles, is_whole=is_whole)
+        is_long = partial(_is_long_table, files[0].name, profiles)
+        refuse_settings(files, profiles, roles, _model_names_of(profiles), is_long)
         recognised = recognise(files[0].name, profiles, roles)
+        refuse_abstentions(files[0].name, recognised.columns, profiles, roles)
         if not is_whole and _needs_all_rows(files, recognised, profiles):
             return recognise_predictions(files, roles, all_rows=True)
     except UsageError as error:
@@ -243,12 +260,21 @@ def recognise_predictions(
             name: profiles[name].with_spelling(spelling_as_truth(profiles[name].texts, classes))
             for name in columns.spelled
         }
+    profiles |= scaled_profiles(columns, profiles)
     edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     columns = replace(columns, edges=edges)
     resolved = _resolved_options(roles, recognised.roles)
     return Predictions(
         files, recognised.layout, columns, profiles, resolved, whole=is_whole, asked=roles
     )
+
+
+def _is_long_table(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> bool:
+    """Return whether a table can be read as a long one with some options."""
+    try:
+        return bool(long.LAYOUT.readings(file, profiles, roles))
+    except DataError:
+        return False
 
 
 def _model_names_of(profiles: Mapping[str, ColumnProfile]) -> list[str]:
@@ -264,6 +290,7 @@ def _resolved_options(roles: Input, reading_roles: Input) -> Input:
         roles,
         positive=reading_roles.positive,
         weight=reading_roles.weight,
+        sampling_weights=reading_roles.sampling_weights,
         cluster=reading_roles.cluster,
         kind=reading_roles.kind,
         run=reading_roles.run,

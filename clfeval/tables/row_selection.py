@@ -41,6 +41,7 @@ _TOKEN = (
 _SIGNS: Mapping[str, Callable[[Any, Any], Any]]
 _SIGNS = {"=": eq, "==": eq, "!=": ne, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 EXAMPLE = "\"split = 'test' and age >= 18\""
+COPY = "copy"  # in a condition: the number of the copy, of rows that occur several times
 MAX_TERMS = 1000  # comparisons in a condition, values of a list included
 MAX_DEPTH = 50  # levels of parentheses and of `not`
 GROUP = 32  # conditions that are joined at once
@@ -246,8 +247,9 @@ def filtered_rows(file: TableFile, condition_text: str | None) -> TableFile:
         converts = text.implementation.is_polars() or text.implementation.is_pandas_like()
     row_filter = RowFilter(condition_text, {} if text is None else text.collect_schema(), converts)
     condition = row_filter.parse()
+    counts_copies = COPY in row_filter.columns and COPY not in file.columns and converts
     for name in row_filter.columns:
-        if name not in file.columns:
+        if name not in file.columns and not (counts_copies and name == COPY):
             raise unknown_column_error(file.name, name, file.columns)
     if file.head is not None:
         text = scan(file, dict.fromkeys(file.columns, "text"))
@@ -255,12 +257,15 @@ def filtered_rows(file: TableFile, condition_text: str | None) -> TableFile:
     if converts:
         frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
         numbered = frame if file.numbered else frame.with_row_index(ROW, offset=first)
+        if counts_copies:
+            numbered = _with_copy_numbers(numbered, file.columns)
         selected = nw.from_native(numbered.filter(condition))
+        selected = selected.drop(COPY) if counts_copies else selected
     else:
         selected = text.filter(condition)
     if not collect(selected.head(1).select(n=nw.len()))["n"].item():
         counts = dict[str, Counter[str]]()
-        for name in row_filter.columns:
+        for name in (name for name in row_filter.columns if name in file.columns):
             with suppress(UsageError):  # too many values
                 counts[name] = count_distinct_values([file], name, (), most=MOST_COUNTED)
         hints = (
@@ -272,6 +277,24 @@ def filtered_rows(file: TableFile, condition_text: str | None) -> TableFile:
     if not converts:
         return replace(file, native=selected)
     return replace(file, native=selected, head=None, parts=(file,), numbered=True)
+
+
+def _with_copy_numbers(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Return rows with the numbers of their copies, from 1 on; columns of different values differ.
+
+    Where every row occurs k times, or a multiple of it, each copy has one k-th of the equal rows.
+    """
+    rows, *values = frame.select(pl.len(), *(pl.col(name).n_unique() for name in columns)).collect()
+    pairs = zip(columns, values, strict=True)
+    keys = [name for name, different in pairs if different.item() < rows.item()]
+    if not keys:
+        return frame.with_columns(pl.lit(1).alias(COPY))
+    sizes = frame.group_by(*keys).agg(pl.len()).collect()["len"]
+    times = math.gcd(*sizes.unique().to_list())
+    size = pl.len().over(keys)
+    place = pl.int_range(pl.len()).over(keys)
+    copied = place // (size // times) if times > 1 else place
+    return frame.with_columns((copied + 1).alias(COPY))
 
 
 def list_values(counts: Counter[str]) -> str:

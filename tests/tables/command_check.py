@@ -63,7 +63,10 @@ class Command:
     def value(self, option: str) -> str | None:
         """Return the last value of an option."""
         values = self.options.get(option)
-        return values[-1] if values else None
+        value = values[-1] if values else None
+        if option == "--weight" and value is not None:  # with what the weights are
+            return value.removesuffix(":counts").removesuffix(":sampling")
+        return value
 
     def names(self, option: str, columns: Sequence[str]) -> set[str]:
         """Return the columns that an option names: some by a pattern, or by a model's name.
@@ -153,6 +156,22 @@ def widened(table: GeneratedTable, appended: WideTable) -> WideTable:
     return WideTable(wide, {name: [name] for name in wide})
 
 
+def widened_by_setting(wide: WideTable, id_name: str, setting: str) -> WideTable:
+    """Return one row per id, with each other column once for each value of a setting."""
+    columns = wide.columns
+    ids = list(dict.fromkeys(columns[id_name]))
+    rows_of: dict[str, dict[str, int]] = {}
+    for row, (key, value) in enumerate(zip(columns[id_name], columns[setting], strict=True)):
+        rows_of.setdefault(value, {})[key] = row
+    first = next(iter(rows_of.values()))
+    ids = [key for key in ids if all(key in by_id for by_id in rows_of.values())]
+    pivoted = {name: [cells[first[key]] for key in ids] for name, cells in columns.items()}
+    for value, by_id in rows_of.items():
+        for name, cells in columns.items():
+            pivoted[f"{name} of {value}"] = [cells[by_id[key]] for key in ids]
+    return WideTable(pivoted, {name: [name] for name in pivoted})
+
+
 def meets_condition(columns: Columns, condition: str) -> Array:
     """Return which rows meet a condition of --where."""
     texts = pl.DataFrame(columns)
@@ -218,6 +237,9 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
         [model_name] = [name for name, role in table.roles.items() if role == "model"]
         if not command.names("--ignore", [model_name]):
             wide = widened(table, wide)
+    if command.value("--layout") == "long":
+        [setting] = [name for name, role in table.roles.items() if role == "setting"]
+        wide = widened_by_setting(wide, str(command.value("--id")), setting)
     # one set of probabilities without a name of its own is called so
     wide.models.setdefault(
         "model", [name for name, role in table.roles.items() if role == "probability"]

@@ -11,9 +11,18 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.document import ResultNote
-from clfeval.errors import DataError, Problem, UsageError, list_names, quote_word, suggestion
+from clfeval.errors import (
+    DataError,
+    OfferedReading,
+    Problem,
+    UsageError,
+    list_names,
+    quote_word,
+    suggestion,
+)
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import (
+    higher_is_better_by_name,
     is_negated_loss,
     lower_is_better_by_name,
     measure_of_column,
@@ -144,13 +153,36 @@ def _make_scale(
             code = "unbounded-metric"
     elif said is None and span is None and not named and looks_like_count(metric, values):
         what, code = "looks like a count, a row number or a setting, not a metric", "not-a-metric"
-    elif said is None and lower_is_better_by_name(metric) and not is_negated_loss(metric):
-        what, code = "is not a known measure; is higher or lower better?", "unknown-direction"
+    elif said is None and _has_unknown_direction(
+        given, place, is_free=not (span or named or given.lenient)
+    ):
+        what, code = _ASKED, "unknown-direction"
     scale = Scale(metric, place, best, span, weight)
     if what is not None:
         return scale, given.problem(0, place, what, code)
     # a metric of weight 0 has a ray of length 0 for any values
     return scale, out_of_scale_problem(given, scale) if weight else None
+
+
+def _has_known_side(metric: str) -> bool:
+    """Return whether the name of a metric says whether higher or lower is better."""
+    sides = (higher_is_better_by_name, lower_is_better_by_name, is_negated_loss)
+    return any(says_it(metric) for says_it in sides)
+
+
+def _has_unknown_direction(table: MetricValues, place: int, *, is_free: bool) -> bool:
+    """Return whether it has to be said if higher or lower is better; is_free: no option names it.
+
+    Of costs by their names, and of unknown metrics next to known measures. Of a scorer of
+    scikit-learn the greatest value is the best.
+    """
+    metric = table.metrics[place]
+    if lower_is_better_by_name(metric):
+        return not is_negated_loss(metric)
+    column = table.problem(0, place, "", "unknown-direction").column or ""
+    if not is_free or column.startswith("mean_test_") or _has_known_side(metric):
+        return False
+    return any(map(measure_of_column, table.metrics))
 
 
 def _scale_notes(
@@ -268,6 +300,7 @@ def out_of_scale_problem(given: MetricValues, scale: Scale) -> Problem | None:
 
 
 RAYS = 3  # of a polygon, at least
+_ASKED = "is not a known measure; is higher or lower better?"
 _LEFT_OUT = ("no-direction", "not-a-metric")
 NEARLY = 1.5  # a share above 1 and up to here is no percentage
 # whole numbers that are a count of rows, a run number, or a setting
@@ -365,6 +398,8 @@ def guess_scale_options(
         return {"rescale": {metric: (min(span[0], low), max(span[1], high))}}
     found = None if span is not None else _guess_range(code, metric, values)
     fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
+    if code == "unknown-direction" and not _has_known_side(metric):
+        return {}
     return {"direction": {metric: "min"}, **fixes} if code == "unknown-direction" else fixes
 
 
@@ -427,4 +462,42 @@ def unscaled_metrics_error(unfit: Sequence[Unfit], given: MetricValues, scaled: 
                 if isinstance(before, tuple):
                     both[name] = (*before, *value)
         parts.append(DataError([problem for _, problem, _ in found], hint=hint, fixes=both))
-    return DataError.from_errors_with_fixes(parts)
+    unknown = [
+        metric
+        for metric, problem, _ in unfit
+        if problem.code == "unknown-direction" and not _has_known_side(metric)
+    ]
+    error = DataError.from_errors_with_fixes(parts)
+    return _with_directions(error, parts, unknown, columns, spared) if unknown else error
+
+
+def _with_directions(
+    error: DataError,
+    parts: Sequence[DataError],
+    unknown: Sequence[str],
+    columns: Mapping[str, Floats],
+    spared: int,
+) -> DataError:
+    """Return an error that offers to leave metrics of unknown direction out, or each direction."""
+    names, fixes = list_names(unknown), error.fixes
+    readings = []
+    if spared - len(unknown) >= RAYS:
+        left_out = (*fixes.get("ignore", ()), *unknown)
+        words = f"without {names}, whose direction is unknown"
+        readings.append(OfferedReading(words, {**fixes, "ignore": left_out}))
+    if all(columns[metric].min() >= 0 and columns[metric].max() <= 1 for metric in unknown):
+        for best, word in (("max", "higher"), ("min", "lower")):
+            directions = {**fixes.get("direction", {}), **dict.fromkeys(unknown, best)}
+            words = f"{word} is better in {names}"
+            readings.append(OfferedReading(words, {**fixes, "direction": directions}))
+    are_fixed = all(part.fixes or {*unknown} & _metrics_of(part) for part in parts)
+    if not (readings and are_fixed):
+        return DataError.from_errors(parts)
+    problems = [problem for part in parts for problem in part.problems]
+    hint = next(part.hint for part in parts if {*unknown} & _metrics_of(part))
+    return DataError(problems, hint=hint, readings=readings)
+
+
+def _metrics_of(part: DataError) -> set[str | None]:
+    """Return the columns of the problems of an error."""
+    return {problem.column for problem in part.problems}

@@ -9,6 +9,7 @@ from clfeval.compare.families import POWER, BestSet
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, ResultNote, Row, as_estimate, whole_table_rows
 from clfeval.document.rows import rows_where
+from clfeval.errors import format_option
 from clfeval.formatting import (
     candidates_first,
     describe_ties,
@@ -38,7 +39,8 @@ def score_notes(
     if turned:
         verb = "ranks" if len(turned) == 1 else "rank"
         text = f"{join_names(turned)} {verb} in reverse; check whether high scores mean "
-        yield ResultNote("backwards", f"{text}'{positive}'")
+        option = format_option("--model", f"{turned[0]}:reversed")
+        yield ResultNote("backwards", f"{text}'{positive}'; if low ones do, add {option}")
     if impossible := [model for model, rows in lost.items() if rows]:
         text = f"{join_names(impossible)} gave probability 0 to some observed outcomes; "
         text += "slope and CITL exclude these rows"
@@ -258,6 +260,8 @@ def _best_model_answer(ranking: ModelRanking) -> Answer:
     interval = with_interval(value, highest.low, highest.high, ranking.level or 0.95)
     has = "has" if len(leaders) == 1 else "have"
     text = f"{join_names(leaders)} {has} the highest {title}: {interval}."
+    if _ranks_in_reverse(ranked, lead):
+        return _reversed_answer(ranked, ranking.level)
     if len(ranked) == 1:
         text = f"{join_names(leaders)} has {title} {interval}."
     elif len(leaders) == len(ranked):
@@ -276,6 +280,37 @@ def _best_model_answer(ranking: ModelRanking) -> Answer:
         )
         text = f"{text} {describe_ties(tied, worse, untested)}".rstrip()
     return Answer("best", text, tuple(leaders), lead, value, highest.low, highest.high)
+
+
+def _ranks_in_reverse(ranked: Sequence[Row], lead: str) -> bool:
+    """Return whether the ROC AUC of all models is below 0.5, of the lowest one significantly."""
+    if lead != "roc_auc":
+        return False
+    estimates = [as_estimate(row[lead]) for row in ranked]
+    lowest = estimates[-1]
+    is_below = all((estimate.value or 0.0) < 0.5 for estimate in estimates)
+    return is_below and lowest.high is not None and lowest.high < 0.5
+
+
+def _reversed_answer(ranked: Sequence[Row], level: float | None) -> Answer:
+    """Return the sentence on models that all rank in reverse; the first is the farthest from 0.5.
+
+    1 minus the ROC AUC is that of the reversed scores.
+    """
+    row = ranked[-1]
+    model, estimate = str(row["model"]), as_estimate(row["roc_auc"])
+    value = estimate.value or 0.0
+    title = CATALOG["roc_auc"].title
+    interval = with_interval(value, estimate.low, estimate.high, level or 0.95)
+    name = quote_if_ambiguous(model)
+    subject = f"{name} ranks" if len(ranked) == 1 else "All models rank"
+    of_model = "Its" if len(ranked) == 1 else f"{name} has the lowest"
+    verb = "is" if len(ranked) == 1 else ""
+    text = f"{subject} in reverse: rows with low scores are more often positive. "
+    text += f"{of_model} {title} {verb}".rstrip() + f"{'' if verb else ':'} {interval}."
+    option = format_option("--model", f"{model}:reversed")
+    text += f" Reversed ({option}), it is {format_number(1 - value)}."
+    return Answer("best", text, (model,), "roc_auc", value, estimate.low, estimate.high)
 
 
 def _models_within_bounds(ranking: ModelRanking, leaders: Sequence[str], value: float) -> list[str]:

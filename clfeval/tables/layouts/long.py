@@ -34,11 +34,19 @@ from clfeval.tables.layouts import wide
 from clfeval.tables.predictions import Layout
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.labels import known_labels
-from clfeval.tables.readings.names import tags_of
+from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.reading import Question, Reading
-from clfeval.tables.readings.requirements import TruthView, kind_of_cells, kind_of_predictions
+from clfeval.tables.readings.repeated_rows import MOST_PARTS, rows_of_value
+from clfeval.tables.readings.requirements import (
+    MOST_RUNS,
+    TruthView,
+    kind_of_cells,
+    kind_of_predictions,
+)
+from clfeval.tables.readings.score_scales import with_scaled_numbers
 from clfeval.tables.readings.truths import TruthCandidate, truth_candidates
+from clfeval.tables.readings.weights import with_weight_kind
 from clfeval.tables.readings.wide_tables import side_readings, with_positive
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
@@ -51,23 +59,25 @@ def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input
 
     Where it has labels and scores, each of them is a reading.
     """
-    naming = find_column(profiles, ColumnNames.MODEL)
+    facts = PairFacts(profiles)
+    naming = find_column(profiles, ColumnNames.MODEL) or _only_naming(profiles, roles, facts)
     if naming is None:
         return []
-    facts = PairFacts(profiles)
     readings: list[Reading] = []
     for candidate in _truths(profiles, naming, roles, facts):
         rest = {n: profile for n, profile in profiles.items() if n not in (candidate.name, naming)}
         classes = frozenset(known_labels(profiles[candidate.name].texts, roles))
         answers = _prediction_columns(rest, classes, roles)
-        ids = _ids_by_name(rest)
+        ids = [roles.id] if roles.id in rest else _ids_by_name(rest)
         if not answers and ids and facts.are_unique([naming, *ids]):
             answers = _only_prediction(rest, classes, roles)
         if not answers:
             continue
         parts = (candidate.name, naming, *answers.values())
         row_id = _id_column(profiles, parts, roles, facts)
-        if row_id is None and candidate.claim == "values":
+        if candidate.claim == "values" and (
+            row_id is None or not _is_constant(candidate.name, row_id, profiles)
+        ):
             continue
         if row_id is None:
             raise _no_id_error(file, profiles, naming)
@@ -77,6 +87,32 @@ def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input
         }
         readings += _readings_of_kinds(candidate, columns, profiles, roles, facts)
     return readings
+
+
+def _is_constant(truth: str, row_id: str, profiles: Mapping[str, ColumnProfile]) -> bool:
+    """Return whether all rows of an id have the same truth."""
+    pairs = {*zip(profiles[row_id].sample, profiles[truth].sample, strict=True)}
+    return len(pairs) == len({row for row, _ in pairs})
+
+
+def _only_naming(
+    profiles: Mapping[str, ColumnProfile], roles: Input, facts: PairFacts
+) -> str | None:
+    """Return the only column that may name models of another name, where --layout and --id are set.
+
+    It has a few texts, each of which occurs once with an id.
+    """
+    if roles.layout != "long" or roles.id not in profiles:
+        return None
+    possible = [
+        name
+        for name, profile in profiles.items()
+        if name not in (roles.id, roles.truth, roles.weight, *roles.by)
+        and 1 < len(profile.texts) <= MOST_RUNS
+        and not (is_certain_truth(name) or is_likely_truth(name) or "prediction" in tags_of(name))
+        and facts.are_unique([str(roles.id), name])
+    ]
+    return possible[0] if len(possible) == 1 else None
 
 
 def _readings_of_kinds(
@@ -98,7 +134,8 @@ def _readings_of_kinds(
         unused = columns.unused
         view = TruthView.from_profiles(truth.name, profiles, unused, roles, facts, sets=models)
         for side in side_readings(reading, view, unused):
-            readings += with_positive(side, profiles[truth.name].counts, roles, models)
+            for weighted in with_weight_kind(side, facts, roles):
+                readings += with_positive(weighted, profiles[truth.name].counts, roles, models)
     return readings
 
 
@@ -177,7 +214,12 @@ def _no_id_error(file: str, profiles: Mapping[str, ColumnProfile], naming: str) 
     if row is not None:
         hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
     message = "a long table needs a column of row ids"
-    return DataError.new(message, "no-id", file, hint=hint, fixes=fixes)
+    if fixes:
+        return DataError.new(message, "no-id", file, hint=hint, fixes=fixes)
+    counts = profiles[naming].counts
+    models = sorted(counts, key=natural_sort_key)[:MOST_PARTS]
+    readings = [rows_of_value(naming, model, counts[model]) for model in models]
+    return DataError(Problem(message, "no-id", file), hint=hint, readings=readings)
 
 
 def _ids_by_name(profiles: Mapping[str, ColumnProfile]) -> list[str]:
@@ -246,6 +288,7 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: A
     """Scan the files, and widen the rows of each observation, which may be in several files."""
     readings, watch = columns.readings(mode), extra == "watch"
     scans = [scan(file, readings, null_values=columns.null_values, watch=watch) for file in files]
+    scans = [with_scaled_numbers(frame, columns) for frame in scans]
     wide = widen(concatenate_frames(scans), columns)
     suspect = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
     suspect += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]

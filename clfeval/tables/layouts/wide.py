@@ -9,6 +9,7 @@ from clfeval.tables import invalid_cells as checks
 from clfeval.tables.columns import KEY, Also, Columns, Mode
 from clfeval.tables.frames import Frame, in_polars, nw, pl
 from clfeval.tables.predictions import Layout
+from clfeval.tables.readings.score_scales import with_scaled_numbers
 from clfeval.tables.readings.wide_tables import probability_readings, wide_readings
 from clfeval.tables.scan import TableFile, scan
 
@@ -41,8 +42,10 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Al
 def with_positive_probabilities(frame: Frame, columns: Columns) -> Frame:
     """Return a frame with probabilities of the positive class in place of confidences.
 
-    Of a row whose label is the positive class it is the confidence, else 1 - confidence.
+    Of a row whose label is the positive class it is the confidence, else 1 - confidence. Scores on
+    other scales are as they are evaluated.
     """
+    frame = with_scaled_numbers(frame, columns)
     for model in columns.models:
         if not model.confidence:
             continue

@@ -13,7 +13,8 @@ from clfeval.records import replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import NEAR_ONE, ColumnProfile
-from clfeval.tables.readings.labels import PAIRS
+from clfeval.tables.readings.labels import PAIRS, guess_positive
+from clfeval.tables.readings.names import words_of
 from clfeval.tables.readings.pair_facts import PairFacts
 
 PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")
@@ -282,3 +283,20 @@ def _add_up(
     if len(pairs) < 2 or all(profiles[name].texts <= {*classes} for name, _ in pairs):
         return False
     return facts.sum_to_one([name for name, _ in pairs])
+
+
+def spare_complement(first: str, second: str) -> str | None:
+    """Return the one of two columns that is named like the negative class; None if neither is."""
+    last_words = {first: _last_word(first), second: _last_word(second)}
+    if last_words[first] == last_words[second]:
+        return None
+    guess, is_known = guess_positive(dict.fromkeys(last_words.values(), 1))
+    if not is_known:
+        return None
+    positive = first if last_words[first] == guess else second
+    return second if positive == first else first
+
+
+def _last_word(name: str) -> str:
+    words = [word for word in words_of(name) if name.casefold().endswith(word)]
+    return max(words, key=len, default=name.casefold())

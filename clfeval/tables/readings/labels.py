@@ -34,6 +34,8 @@ NEGATIVE_WORDS = {
 }
 # fmt: on
 _NOT = r"(?:not|non|no)[ _-]?"
+_TAG_PARTS = "BIESLUM"
+_TAG = re.compile(rf"(?P<first>[{_TAG_PARTS}])[-_].+|.+[-_](?P<last>[{_TAG_PARTS}])")
 
 
 _BIT_OF_WORD = {"false": 0.0, "true": 1.0}
@@ -91,6 +93,22 @@ def variants_of(label: str, texts: Iterable[str]) -> tuple[str, ...]:
         words = ("0", "0.0", "false") if bit == 0 else ("1", "1.0", "true")
         variants |= {*words} if label.casefold() in ("false", "true", *words) else set()
     return tuple(sorted(variants))
+
+
+def are_entity_tags(classes: Collection[str]) -> bool:
+    """Return whether classes are tags of tokens in entities: O, and B-PER, I-PER, or PER-B, B, I.
+
+    Of the schemes BIO, BIOES, BILOU and BMES; a begin or a single tag, and O or a further part.
+    """
+    if {"B", "I"} <= {*classes} <= {*_TAG_PARTS, "O"}:
+        return True
+    parts = set()
+    for name in {*classes} - {"O"}:
+        match = _TAG.fullmatch(name)
+        if match is None:
+            return False
+        parts.add(match["first"] or match["last"])
+    return bool(parts & {*"BSU"}) and ("O" in classes or len(parts) > 1)
 
 
 def plain_label(name: str) -> str:

@@ -71,6 +71,16 @@ PREDICTED = {
     "guess",
     "logodds",
     "linpred",
+    "forecast",
+    "forecasts",
+    "prognose",
+    "vorhersage",
+    "prévision",
+    "pronóstico",
+    "antwort",
+    "respuesta",
+    "réponse",
+    "risposta",
 }
 _DECISION = ("decision_function", "log_odds", "lin_pred", "linear_predictor", "raw_output")
 # fmt: off
@@ -97,10 +107,17 @@ _COVARIATE = (
 )
 # fmt: on
 _SHARE = r"(?i)(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|percent|pct|share|proportion)"
+_PROBABILITY = (
+    r"(?i)(?:.*[_ .(-])?(?:p\d*|pop|prob|probs|proba|probability|probabilities|chance|chances|"
+    r"likelihood|percent|percentage|pct|prozent|wahrscheinlichkeit|probabilité|probabilidad|"
+    r"probabilità|porcentaje|pourcentage|%)\)?(?:[_ .-].*)?"
+)
 _LIKE_ID = (
     r"(?i)(?:.*[ _.-])?(?:id|ids|uid|uuid|guid|account|acct|accountnumber|customer|client|member|"
     r"number|no|num|nr|key|code|ref|mrn|ssn|inst#|instance|index|idx|row|rowid|rownum|line|case|"
-    r"filename|file|path|url|image|name|email|phone|iban|isbn|doi)\.?"
+    r"filename|file|path|url|image|name|email|phone|iban|isbn|doi|№|#|[^\W\d_]*nummer|"
+    r"[^\W\d_]*nr|kennung|konto|kunde|lfd|zeile|numero|número|numéro|identifiant|matricule|ligne|"
+    r"fila|cuenta|cliente|compte|expediente|código|codigo|codice|номер|ид|编号|序号|番号)\.?"
 )
 _JOINED_ID = r".*[a-z](?:Id|ID)"  # PassengerId
 _COUNT = ("n", "freq", "frequency", "count", "counts", "cnt", "num_rows", "n_rows", "cases")
@@ -141,6 +158,16 @@ def tags_of(name: str) -> frozenset[Tag]:
 def is_named(name: str, names: Collection[str]) -> bool:
     """Return whether a name is one of some names, ignoring case and spaces."""
     return find_column([name], tuple(names)) is not None
+
+
+def is_sampling_weight(name: str) -> bool:
+    """Return whether only weights of sampled rows have this name."""
+    return is_named(name, ColumnNames.SAMPLING_WEIGHT)
+
+
+def is_probability_name(name: str) -> bool:
+    """Return whether a name says that numbers are probabilities, or percentages."""
+    return bool(re.fullmatch(_PROBABILITY, name))
 
 
 def is_certain_truth(name: str) -> bool:

@@ -57,12 +57,7 @@ class Reading:
         models = tuple(
             (model.name, model.kind, model.columns, model.beside) for model in columns.models
         )
-        row_roles = (self.roles.weight, self.roles.run, self.roles.cluster, self.roles.where)
-        return (
-            columns.truth,
-            self.roles.positive,
-            models,
-            columns.naming,
-            columns.answer,
-            row_roles,
-        )
+        roles = self.roles
+        weights = (roles.weight, roles.sampling_weights)
+        row_roles = (*weights, roles.run, roles.cluster, roles.where)
+        return (columns.truth, roles.positive, models, columns.naming, columns.answer, row_roles)

@@ -2,49 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 from clfeval.errors import DataError, OfferedReading, Problem, join_texts, quote_name
 from clfeval.placeholders import END, OPTION
+from clfeval.records import replace
 from clfeval.tables.frames import collect, concatenate_frames, natural_sort_key, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
-from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows
+from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows, is_score
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
-from clfeval.tables.readings.requirements import MOST_RUNS, MOSTLY
+from clfeval.tables.readings.reading import MOST_OFFERED
+from clfeval.tables.readings.requirements import MOST_CLASSES, MOST_RUNS, MOSTLY
+from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 MOST_PARTS = 3  # values of a setting that are offered
+FEWEST_CHANGES = 8  # from one class to another; fewer may be equal in other rows by chance
 FEWEST_IDS = 5  # fewer may be unique with another column by chance
 
 
 def refuse_settings(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input, excluded: Sequence[str]
+    files: Sequence[TableFile],
+    profiles: ColumnProfiles,
+    roles: Input,
+    excluded: Sequence[str],
+    is_long: Callable[[Input], bool],
 ) -> None:
-    """Raise for ids that occur once for each value of another column: which is to be evaluated?
+    """Raise for rows that occur once for each value of another column: which to evaluate?
 
-    excluded: columns with another part, such as the model names of a long table.
+    excluded: columns with another part, such as the model names of a long table. is_long: whether
+    a table can be read as a long one with some options.
     """
-    if roles.run is not None or roles.cluster is not None:
+    if roles.run is not None or roles.cluster is not None or roles.layout is not None:
         return
-    row_id = _repeated_id(profiles, roles)
-    if row_id is None or row_id in excluded:
+    for row_id in _repeated_ids(profiles, roles):
+        if row_id in excluded:
+            return
+        keys = [row_id, *(name for name in excluded if name != row_id)]
+        is_called_so = is_named_id(row_id, roles)
+        if is_called_so and are_unique(files, keys, roles):
+            return
+        for name in _possible_settings(profiles, roles, [*keys, *excluded]):
+            is_possible = is_called_so or _fits_once_per_value(profiles[row_id], profiles[name])
+            if is_possible and _occurs_once_per_value(files, keys, name, roles):
+                raise _settings_error(files, row_id, name, roles, is_long)
+    truth = named_truth(profiles, roles)
+    if excluded or roles.by or truth is None:
         return
-    keys = [row_id, *(name for name in excluded if name != row_id)]
-    if are_unique(files, keys, roles):
-        return
-    for name in _possible_settings(profiles, roles, [*keys, *excluded]):
-        if _occurs_once_per_value(files, keys, name, roles):
-            raise _settings_error(files, row_id, name, roles)
+    for name in _possible_settings(profiles, roles, [truth]):
+        if _repeats_truth(profiles[truth], profiles[name]):
+            raise _settings_error(files, None, name, roles, is_long)
 
 
-def _repeated_id(profiles: ColumnProfiles, roles: Input) -> str | None:
-    """Return the column of ids whose values repeat: the one given, or by its name."""
+def _repeated_ids(profiles: ColumnProfiles, roles: Input) -> list[str]:
+    """Return the columns of ids whose values repeat: the one given, those called so, or others.
+
+    The others have texts that are no classes, or whole numbers.
+    """
     if roles.id is not None:
         candidates = [roles.id]
     else:
         certain = find_column(profiles, ColumnNames.ID)
-        candidates = [certain] if certain else [n for n in profiles if "like an id" in tags_of(n)]
-    return next((name for name in candidates if _repeats(profiles.get(name))), None)
+        by_name = [certain] if certain else [n for n in profiles if "like an id" in tags_of(n)]
+        parts = {roles.truth, roles.weight, *roles.by, *roles.model, ""}
+        others = [] if certain else [n for n in profiles if n not in {*by_name, *parts}]
+        candidates = by_name + [name for name in others if _names_rows(name, profiles[name])]
+    return [name for name in candidates if _repeats(profiles.get(name))]
+
+
+def _names_rows(name: str, profile: ColumnProfile) -> bool:
+    """Return whether a column without such a name may have ids: many texts, or whole numbers."""
+    if tags_of(name) & {"prediction", "confidence"} or len(profile.texts) <= MOST_CLASSES:
+        return False
+    return not profile.mostly_numeric or (profile.is_integer and not profile.pointed)
+
+
+def _fits_once_per_value(ids: ColumnProfile, setting: ColumnProfile) -> bool:
+    """Return whether most values of a column can occur once for each value of another one."""
+    expected = len(ids.texts) * len(setting.texts)
+    return MOSTLY * expected <= ids.rows - ids.missing <= expected
+
+
+def _repeats_truth(truth: ColumnProfile, setting: ColumnProfile) -> bool:
+    """Return whether the rows of each value of a column have the same truth, in order.
+
+    It has several classes that change often enough to rule chance out.
+    """
+    labels_of: dict[str, list[str]] = {}
+    for label, value in zip(truth.sample, setting.sample, strict=True):
+        if label is None or value is None:
+            return False
+        labels_of.setdefault(value, []).append(label)
+    first, *others = labels_of.values()
+    changes = sum(label != following for label, following in pairwise(first))
+    return changes >= FEWEST_CHANGES and all(labels == first for labels in others)
 
 
 def _repeats(profile: ColumnProfile | None) -> bool:
@@ -64,7 +117,8 @@ def _possible_settings(
         for name, profile in profiles.items()
         if name not in parts
         and 1 < len(profile.texts) <= MOST_RUNS
-        and not tags_of(name) & {"prediction", "model"}
+        and "prediction" not in tags_of(name)
+        and not ("model" in tags_of(name) and profile.mostly_numeric)
         and not (is_certain_truth(name) or is_likely_truth(name))
     ]
 
@@ -93,25 +147,55 @@ def are_unique(files: Sequence[TableFile], columns: Sequence[str], roles: Input)
     return bool((row_counts["__clfeval_rows"] == 1).all())
 
 
-def _settings_error(files: Sequence[TableFile], row_id: str, name: str, roles: Input) -> DataError:
-    """Build the error that offers all rows in clusters, each value as a run, or one value each."""
+def is_named_id(name: str, roles: Input) -> bool:
+    """Return whether a column is one of ids by an option or by its name."""
+    return name == roles.id or bool(tags_of(name) & {"id", "like an id", "cluster"})
+
+
+def rows_of_value(
+    name: str, value: str, rows: int, options: Mapping[str, Any] | None = None
+) -> OfferedReading:
+    """Return the reading of the rows with one value of a column, which is no model then."""
+    words = f"only the {count_rows(rows)} with {name} = {quote_name(value)}"
+    column = '"{}"'.format(name.replace('"', '""'))
+    condition = "{} = '{}'".format(column, value.replace("'", "''"))
+    left_out = {"ignore": (name,)} if is_score(value) else {}
+    return OfferedReading(words, {"where": condition, **left_out, **(options or {})})
+
+
+def _settings_error(
+    files: Sequence[TableFile],
+    row_id: str | None,
+    name: str,
+    roles: Input,
+    is_long: Callable[[Input], bool],
+) -> DataError:
+    """Build the error that offers clusters, a model or a run for each value, or one value.
+
+    row_id: the column of ids; None where rows are the same by their order.
+    """
     counts = count_distinct_values(files, name, roles.null_value)
     values = sorted(counts, key=natural_sort_key)
     rows = [f"{quote_name(value)} ({count_rows(counts[value])})" for value in values]
-    text = f"ids of {quote_name(row_id)} occur once for each value: which should be evaluated? "
+    subject = "the same rows" if row_id is None else f"ids of {quote_name(row_id)}"
+    text = f"{subject} occur once for each value: which should be evaluated? "
     problem = Problem(text + join_texts(rows, 5), "repeated-rows", files[0].name, None, name)
-    column = '"{}"'.format(name.replace('"', '""'))
     readings = []
-    if "cluster" in tags_of(row_id):
+    ids = {} if row_id is None or is_named_id(row_id, roles) else {"id": row_id}
+    if row_id is not None and "cluster" in tags_of(row_id):
         words = f"all {count_rows(counts.total())}, those of one {quote_name(row_id)} as a cluster"
         readings.append(OfferedReading(words, {"cluster": row_id}))
-    if roles.runs and not roles.by:
+    as_models = replace(roles, layout="long", id=row_id)
+    has_models = row_id is not None and "run" not in tags_of(name) and is_long(as_models)
+    if has_models:
+        words = f"each value of {quote_name(name)} is a model"
+        readings.append(OfferedReading(words, {"id": row_id, "layout": "long"}))
+    elif roles.runs and not roles.by:
         words = f"each value of {quote_name(name)} is a run"
-        readings.append(OfferedReading(words, {"run": name}))
-    for value in values[:MOST_PARTS]:
-        words = f"only the {count_rows(counts[value])} with {name} = {quote_name(value)}"
-        condition = "{} = '{}'".format(column, value.replace("'", "''"))
-        readings.append(OfferedReading(words, {"where": condition}))
-    left = [quote_name(value) for value in values[MOST_PARTS:]]
+        readings.append(OfferedReading(words, {"run": name, **ids}))
+    most = min(MOST_PARTS, MOST_OFFERED - len(readings))
+    for value in values[:most]:
+        readings.append(rows_of_value(name, value, counts[value], ids))
+    left = [quote_name(value) for value in values[most:]]
     further = f"{len(left)} more: {OPTION}--where{END} with {join_texts(left, 5)}" if left else None
     return DataError(problem, readings=readings, further=further)

@@ -25,7 +25,10 @@ ScoreScale = Literal["unit", "percent", "signed", "whole", "real", ""]
 
 MOST_CLASSES = 20  # of a column that may be truth
 MOST_RUNS = 33
+FEW_SCORES = 20  # rows; of fewer all scores of the positive class may be high by chance
 MANY_ROWS = 33  # of more the numbers of rows differ by chance in no score
+EQUAL_PAIRS = 3  # pairs of equal scores by chance; of so many expected ones there are some
+HUGE = 10_000_000  # whole numbers beyond it are no scores
 RATED = 20  # numbers up to it are ratings, not percentages
 FLAGS = {"0", "1", "false", "true", "0.0", "1.0"}  # values of columns that are often no models
 MOSTLY = 0.9  # share of the values that make a scale
@@ -51,13 +54,25 @@ class CandidateColumn:
 
     @property
     def counts_rows(self) -> bool:
-        """True if each of many rows has its own whole number, or each whole number occurs once."""
+        """True if each row has its own whole number, as scores do not have by chance.
+
+        Each whole number occurs once, or many rows have numbers of a narrow range, or huge ones.
+        """
         profile = self.profile
-        if not (profile.distinct and profile.is_integer):
+        if not (profile.distinct and profile.is_integer and profile.numbers):
             return False
-        numbers = profile.numbers
-        one_each = bool(numbers) and max(numbers) - min(numbers) == profile.rows - 1
-        return profile.rows > MANY_ROWS or (one_each and profile.rows > 4)
+        width = max(profile.numbers) - min(profile.numbers) + 1
+        if width == profile.rows:
+            return profile.rows > 4
+        is_huge = max(map(abs, profile.numbers)) > HUGE
+        pairs = profile.rows**2 / 2
+        return profile.rows > MANY_ROWS and (pairs > EQUAL_PAIRS * width or is_huge)
+
+    @property
+    def may_count_rows(self) -> bool:
+        """True if each of many rows has its own whole number, as fine scores may have too."""
+        profile = self.profile
+        return profile.distinct and profile.is_integer and profile.rows > MANY_ROWS
 
 
 def kind_of_cells(profile: ColumnProfile, classes: Collection[str]) -> CellKind:
@@ -286,17 +301,24 @@ def partner_scores(column: CandidateColumn, table: TruthView) -> list[str]:
 
 
 def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
-    """Return whether numbers may be the probabilities of the one predicted class."""
+    """Return whether numbers may be the probabilities of a predicted class.
+
+    No threshold on them gives the labels of a column.
+    """
     predicted = table.labels
     predictions = [column_of_labels for column_of_labels in predicted if column_of_labels.predicts]
     predicted = predictions or predicted
-    if column.kind != "number" or len(predicted) != 1 or column.scale != "unit":
+    if column.kind != "number" or not predicted or column.profile.is_integer:
         return False
-    lowest = 1 / max(len(table.classes), 2) - 1e-9
-    plausible = all(lowest <= number <= 1 + ROUNDED for number in column.profile.numbers)
-    if column.profile.is_integer:
+    most = {"unit": 1.0, "percent": 100.0}.get(column.scale)
+    if most is None:
         return False
-    return plausible and table.facts.upper_label(predicted[0].name, column.name) is None
+    lowest = most / max(len(table.classes), 2) - 1e-9
+    highest = most * (1 + ROUNDED)
+    if not all(lowest <= number <= highest for number in column.profile.numbers):
+        return False
+    names = [column_of_labels.name for column_of_labels in predicted]
+    return all(table.facts.upper_label(name, column.name) is None for name in names)
 
 
 def claims_weight(column: CandidateColumn, table: TruthView) -> bool:
@@ -355,11 +377,16 @@ def _is_no_other_coding(column: CandidateColumn, table: TruthView) -> bool:
 
 
 def _is_no_number_of_rows(column: CandidateColumn, table: TruthView) -> bool:
-    """Whole numbers that number the rows are a model only if they are called so, or alone."""
-    if column.kind == "label" or column.predicts or len(table.free) == 1:
+    """Whole numbers that number the rows are a model only if they are called so, or alone.
+
+    Alone, and called ids of rows, they are none either.
+    """
+    if column.kind == "label" or column.predicts:
         return True
-    numbers_rows = column.counts_rows or (column.tags & {"id", "index", "like an id"})
-    return not numbers_rows
+    is_called_so = bool(column.tags & {"id", "index", "like an id"})
+    if len(table.free) == 1:
+        return not (is_called_so and column.counts_rows)
+    return not (is_called_so or column.counts_rows)
 
 
 def _has_several_values(column: CandidateColumn, table: TruthView) -> bool:
@@ -453,7 +480,7 @@ def _is_in_doubt(column: CandidateColumn, table: TruthView) -> bool:
         return flag and among_scores and not is_paired(column, table)
     if column.kind != "number":
         return False
-    if "share" in column.tags:
+    if "share" in column.tags or column.may_count_rows:
         return table.has_other_models(column)
     base = table.base_scales or ({""} if table.labels or table.sets else set[ScoreScale]())
     return bool(base) and column.scale not in base
@@ -544,6 +571,8 @@ def possible_roles(column: CandidateColumn, table: TruthView) -> tuple[Role, ...
     is_said = table.roles.confidences or "confidence" in column.tags
     if "confidence" in possible and is_said:
         possible = ["confidence"]
+    if {"confidence", "model"} <= {*possible} and table.rows >= FEW_SCORES:
+        possible = ["confidence", "unused"]  # scores of the positive class are low as well
     if "id" in possible:
         possible = ["id"]
     return _with_declined(column, possible, table)

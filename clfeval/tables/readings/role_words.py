@@ -42,7 +42,8 @@ def answers(
         column, role = columns[name], assignment.roles[name]
         questions.append(_question(column))
         labels = [model.name for model in models if model.kind == "label"]
-        if role == "confidence" and two_classes and len(labels) == 1:
+        is_evaluated = role == "confidence" and column.scale == "unit"
+        if is_evaluated and two_classes and len(labels) == 1:
             options["kind"] = "confidence"
             confidence_of[labels[0]] = name
             names_by_phrase.setdefault(PROBABILITY, []).append(name)

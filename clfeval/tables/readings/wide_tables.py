@@ -15,10 +15,10 @@ from clfeval.tables.readings.class_columns import (
     merge_labels_with_scores,
     pairs_of_one_name,
     probability_models,
+    spare_complement,
 )
 from clfeval.tables.readings.confidences import with_confidence
-from clfeval.tables.readings.labels import default_positive, guess_positive, known_labels
-from clfeval.tables.readings.names import words_of
+from clfeval.tables.readings.labels import default_positive, known_labels
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.positive import positive_choices, positive_question
 from clfeval.tables.readings.reading import Reading
@@ -34,6 +34,7 @@ from clfeval.tables.readings.requirements import (
 )
 from clfeval.tables.readings.role_words import Assignment, answers
 from clfeval.tables.readings.truths import TruthCandidate, truth_candidates
+from clfeval.tables.readings.weights import with_weight_kind
 
 MOST_READINGS = 64  # of one truth
 MOST_TRUTHS = 8
@@ -122,7 +123,11 @@ def _readings_by_positive(
     labels = [model.columns[0] for model in reading.columns.models if model.kind == "label"]
     predicted = {text for name in labels for text in profiles[name].texts}
     resolved = _with_upper_label(reading, counts, facts)
-    return with_positive(resolved, counts, roles, predicted=predicted)
+    return [
+        answered
+        for weighted in with_weight_kind(resolved, facts, roles)
+        for answered in with_positive(weighted, counts, roles, predicted=predicted)
+    ]
 
 
 def _assignments(view: TruthView) -> Iterator[Assignment]:
@@ -328,7 +333,7 @@ def _decisions_on_complements(view: TruthView, fixed: dict[str, Role]) -> list[D
             continue
         if not view.facts.are_complements(first.name, second.name):
             continue
-        spare = _spare_complement(first.name, second.name)
+        spare = spare_complement(first.name, second.name)
         if spare is not None:
             fixed[spare] = "unused"
             continue
@@ -340,23 +345,6 @@ def _decisions_on_complements(view: TruthView, fixed: dict[str, Role]) -> list[D
         ]
         decisions.append(Decision((first, second), ("model", "unused"), tuple(choices)))
     return decisions
-
-
-def _spare_complement(first: str, second: str) -> str | None:
-    """Return the one of two columns that is named like the negative class; None if neither is."""
-    last_words = {first: _last_word(first), second: _last_word(second)}
-    if last_words[first] == last_words[second]:
-        return None
-    guess, is_known = guess_positive(dict.fromkeys(last_words.values(), 1))
-    if not is_known:
-        return None
-    positive = first if last_words[first] == guess else second
-    return second if positive == first else first
-
-
-def _last_word(name: str) -> str:
-    words = [word for word in words_of(name) if name.casefold().endswith(word)]
-    return max(words, key=len, default=name.casefold())
 
 
 def _reading(

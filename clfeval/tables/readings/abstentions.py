@@ -1,0 +1,123 @@
+"""Abstentions: verdicts such as "I cannot judge this", which are no class of truth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from itertools import chain
+
+from clfeval.errors import DataError, OfferedReading, Problem, join_texts, quote_name
+from clfeval.tables.columns import Columns
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows
+from clfeval.tables.readings.labels import known_labels
+from clfeval.tables.readings.notations import means_missing
+
+MOST_ABSTENTIONS = 8  # different texts of a column
+MOST_ROWS = 0.5  # share of the rows; of more the texts are classes
+SENTENCE = 4  # words of a text that is no class, next to classes of at most two words
+CODES = {"-1", "-2", "-9", "-99", "-999", "9", "99", "999", "-1.0", "-9.0", "9.0", "99.0"}
+_ENGLISH = (
+    r"can ?not|can['’]?t|cannot|could ?n[o'’]t|unable|not able|unsure|not sure|uncertain|"
+    r"don['’]?t know|do not know|dunno|idk|no idea|refus\w*|declin\w*|abstain\w*|abstention|"
+    r"undecided|undetermined|indeterminate|inconclusive|undecidable|insufficient|unclear|"
+    r"no (?:answer|verdict|decision|opinion|response|judge?ment|consensus)|"
+    r"not (?:enough|assessable|applicable|judged|gradable|ratable)|skip(?:ped)?|ambiguous|"
+    r"unjudgeable|ungradable|unknown"
+)
+_OTHER_LANGUAGES = (
+    r"unbekannt|unklar|unsicher|wei(?:ß|ss) (?:es )?nicht|keine (?:angabe|ahnung|antwort)|"
+    r"enthaltung|nicht (?:beurteilbar|bewertbar|entscheidbar)|kann .*nicht|je ne sais pas|"
+    r"ne sait pas|inconnu|indéterminé|sans réponse|incertain|impossible de|no (?:lo )?(?:sé|sabe)|"
+    r"no se puede|desconocido|indeterminado|sin respuesta|abstención|non (?:lo )?so|"
+    r"non valutabile|sconosciuto|não (?:sei|sabe)|desconhecido|weet (?:ik )?niet|onbekend|"
+    r"vet (?:ej|inte)|nie wiem"
+)
+_WITHOUT_SPACES = r"не знаю|неизвестно|わからない|不明|不知道|无法|無法|모름"
+_WORDS = re.compile(rf"(?i)\b(?:{_ENGLISH}|{_OTHER_LANGUAGES})\b|{_WITHOUT_SPACES}")
+
+
+def refuse_abstentions(file: str, columns: Columns, profiles: ColumnProfiles, roles: Input) -> None:
+    """Raise for predictions, or true labels, that say that there is no verdict: what are they?"""
+    if columns.truth not in profiles or roles.kind_of_models == "score":
+        return
+    truth = profiles[columns.truth]
+    predicted = _columns_of_labels(columns, profiles)
+    declared = {*roles.classes, roles.positive}
+    texts_by_column: dict[str, list[str]] = {}
+    labels = [text for text in truth.texts if not _says_nothing(text, ())]
+    for name in predicted:
+        strange = profiles[name].texts - known_labels(truth.texts, roles) - declared
+        abstentions = _abstentions(profiles[name], strange, labels)
+        if abstentions and not strange.difference(abstentions):
+            texts_by_column[name] = abstentions
+    never_predicted = truth.texts - declared
+    for name in predicted:
+        never_predicted -= profiles[name].texts
+    unjudged = _abstentions(truth, never_predicted, labels) if len(labels) > 1 else []
+    if unjudged:
+        texts_by_column = {columns.truth: unjudged, **texts_by_column}
+    if texts_by_column:
+        raise _abstentions_error(file, profiles, texts_by_column, roles)
+
+
+def _columns_of_labels(columns: Columns, profiles: ColumnProfiles) -> list[str]:
+    """Return the columns of predictions with most classes of truth among their values."""
+    names = [columns.answer] if columns.answer else []
+    names += [model.columns[0] for model in columns.models if len(model.columns) == 1]
+    truth = profiles[columns.truth].texts
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if name in profiles and len(profiles[name].texts & truth) * 2 >= len(truth) > 1
+    ]
+
+
+def _abstentions(
+    profile: ColumnProfile, strange: Collection[str], labels: Collection[str]
+) -> list[str]:
+    """Return the texts, of those that are no classes, that say that there is no verdict."""
+    texts = [text for text in strange if _says_nothing(text, labels)]
+    rows = sum(profile.counts.get(text, 1) for text in texts)
+    if len(texts) > MOST_ABSTENTIONS or rows > MOST_ROWS * profile.rows:
+        return []
+    return sorted(texts)
+
+
+def _says_nothing(text: str, labels: Collection[str]) -> bool:
+    """Return whether a text is no verdict: by its words, as a sentence, or as a code."""
+    if means_missing(text):
+        return False
+    if labels and text in CODES:
+        return {*labels} <= {"0", "1", "0.0", "1.0"}
+    if _WORDS.search(text):
+        return True
+    short = labels and all(len(label.split()) <= SENTENCE // 2 for label in labels)
+    return bool(short) and len(text.split()) >= SENTENCE
+
+
+def _abstentions_error(
+    file: str, profiles: ColumnProfiles, texts_by_column: Mapping[str, list[str]], roles: Input
+) -> DataError:
+    """Build the error that offers to leave the rows out, or to count a class of its own."""
+    problems, places = [], []
+    for name, column_texts in texts_by_column.items():
+        counts = profiles[name].counts
+        rows_of = {text: count_rows(counts.get(text, 1)) for text in column_texts}
+        quoted = [f"{quote_name(text)} ({rows})" for text, rows in rows_of.items()]
+        message = f"is this a class, or no verdict: {join_texts(quoted)}?"
+        problems.append(Problem(message, "unknown-label", file, None, name))
+        number = sum(counts.get(text, 1) for text in column_texts)
+        places.append(f"the {count_rows(number)} without a verdict of {quote_name(name)}")
+    texts = tuple(dict.fromkeys(chain(*texts_by_column.values())))
+    words = f"without {' and '.join(places)}"
+    readings = [OfferedReading(words, {"null_value": texts, "missing": "drop"})]
+    names = join_texts([quote_name(text) for text in texts])
+    if all(text in CODES for text in texts):
+        words = f"{names} and the classes are scores"
+        readings.append(OfferedReading(words, {"kind": "score"}))
+    elif roles.several and roles.positive is None:
+        verb = "is a class of its own" if len(texts) == 1 else "are classes of their own"
+        words = f"{names} {verb}: an error where truth has another class"
+        readings.append(OfferedReading(words, {"classes": texts}))
+    return DataError(problems, readings=readings)

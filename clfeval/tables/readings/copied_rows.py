@@ -1,0 +1,138 @@
+"""Rows that occur several times: copies of one observation, or other ones with the same values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import gcd
+
+from clfeval.errors import DataError, OfferedReading, Problem
+from clfeval.tables.frames import in_polars, pl
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows
+from clfeval.tables.readings.names import tags_of
+from clfeval.tables.row_selection import COPY, RowFilter
+from clfeval.tables.scan import TableFile, scan
+
+FEWEST_KINDS = 20  # different rows; of fewer each may occur several times by chance
+FEWEST_PAIRS = 20  # rows that occur twice
+FEWEST_CHANGES = 12  # of the values from one row to the next; fewer may be repeated by chance
+MARGIN = 10  # by which the inequality has to be broken
+TWICE = {2: "twice"}
+LOOKED_AT = 32  # values of a long column that are counted in all rows
+
+
+def refuse_copies(
+    files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input, *, is_whole: bool
+) -> None:
+    """Raise for a table in which most rows occur several times: copies, or other rows?
+
+    Of independent rows with f1 kinds that occur once, f2 twice and f3 three times, 4 f2² is at most
+    6 f1 f3 on average, whatever their probabilities are (Cauchy and Schwarz).
+    """
+    options = (roles.id, roles.cluster, roles.run, roles.weight, roles.join)
+    if len(files) > 1 or any(name is not None for name in options) or _is_answered(files[0], roles):
+        return
+    columns = [name for name, profile in profiles.items() if not profile.distinct]
+    others = [name for name in profiles if name not in columns]
+    if any(_names_rows(name, profiles[name]) for name in others) or not columns:
+        return
+    if not is_whole:
+        if not _may_repeat(files[0], profiles, columns):
+            return
+        sizes = _group_sizes(files[0], columns)
+    else:
+        rows = [*zip(*(profiles[name].sample for name in columns), strict=True)]
+        sizes = [*Counter(rows).values()]
+        if _are_repeated_in_order(rows, gcd(*sizes)):
+            raise _copies_error(files[0], sizes)
+    if _are_copied(sizes):
+        raise _copies_error(files[0], sizes)
+
+
+def _is_answered(file: TableFile, roles: Input) -> bool:
+    """Return whether --where says what equal rows are, or the table is read elsewhere."""
+    if roles.engine not in (None, "polars") or COPY in file.columns:
+        return True
+    if roles.where is None:
+        return False
+    row_filter = RowFilter(roles.where)
+    row_filter.parse()
+    return COPY in row_filter.columns
+
+
+def _names_rows(name: str, profile: ColumnProfile) -> bool:
+    """Return whether all different values name the observations, and do not only number rows."""
+    numbers = profile.numbers
+    one_each = profile.is_integer and max(numbers) - min(numbers) == profile.rows - 1
+    is_score = profile.mostly_numeric and not profile.is_integer
+    return not is_score and not (one_each or "index" in tags_of(name))
+
+
+def _may_repeat(file: TableFile, profiles: ColumnProfiles, columns: Sequence[str]) -> bool:
+    """Return whether the first values of the finest column all occur again in a long table."""
+    finest = max(columns, key=lambda name: len({*profiles[name].sample}))
+    values = [*dict.fromkeys(text for text in profiles[finest].sample if text)][:LOOKED_AT]
+    if len(values) < LOOKED_AT or file.native is not None:
+        return False
+    frame = in_polars(scan(file, {finest: "text"}))
+    selected = frame.filter(pl.col(finest).is_in(values))
+    counts = selected.group_by(finest).agg(pl.len()).collect()["len"]
+    return bool((counts > 1).all())
+
+
+def _group_sizes(file: TableFile, columns: Sequence[str]) -> list[int]:
+    """Return how often each different row of some columns occurs."""
+    frame = in_polars(scan(file, dict.fromkeys(columns, "text")))
+    sizes: list[int] = frame.group_by(*columns).agg(pl.len()).collect()["len"].to_list()
+    return sizes
+
+
+def _are_copied(sizes: Iterable[int]) -> bool:
+    """Return whether rows occur several times that often, as they do not by chance."""
+    frequencies = Counter(sizes)
+    if frequencies.total() < FEWEST_KINDS:
+        return False
+    if gcd(*frequencies) > 1:
+        return True
+    once, twice, thrice = (frequencies[times] for times in (1, 2, 3))
+    return twice >= FEWEST_PAIRS and 4 * twice**2 > MARGIN * 6 * max(once, 1) * max(thrice, 1)
+
+
+def _are_repeated_in_order(rows: Sequence[object], times: int) -> bool:
+    """Return whether all rows come again in the same order, or each several times in a row."""
+    if times < 2:
+        return False
+    first, every = rows[: len(rows) // times], rows[::times]
+    for single, repeated in (
+        (first, [*first] * times),
+        (every, [row for row in every for _ in range(times)]),
+    ):
+        changes = sum(row != following for row, following in pairwise(single))
+        if changes >= FEWEST_CHANGES and [*rows] == repeated:
+            return True
+    return False
+
+
+def _copies_error(file: TableFile, sizes: Sequence[int]) -> DataError:
+    """Build the error that offers each row once, or all rows."""
+    times = gcd(*sizes)
+    rows = sum(sizes)
+    repeated = sum(size > 1 for size in sizes)
+    message = (
+        f"every row occurs {times} times"
+        if times > 1
+        else (f"{repeated:,} of {len(sizes):,} different rows occur several times")
+    )
+    single = rows // times if times > 1 else len(sizes)
+    words = f"{count_rows(single)}: equal rows are copies, of which one is counted"
+    readings = [
+        OfferedReading(words, {"where": f"{COPY} = 1"}),
+        OfferedReading(
+            f"all {count_rows(rows)}: equal rows are different observations",
+            {"where": f"{COPY} >= 1"},
+        ),
+    ]
+    problem = Problem(f"{message}: are they copies?", "repeated-rows", file.name)
+    return DataError(problem, readings=readings)

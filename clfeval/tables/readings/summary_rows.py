@@ -1,0 +1,110 @@
+"""Rows that are no observations: totals and means, repeated headers, and lines of separators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import isclose
+from typing import Any
+
+from clfeval.errors import DataError, OfferedReading, Problem, quote_name
+from clfeval.placeholders import END, OPTION
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import ColumnProfile, ColumnProfiles
+from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
+from clfeval.tables.scan import TableFile
+
+MOST_SUMMARIES = 4  # rows of a table
+FEWEST_ROWS = 8
+MOSTLY = 0.8  # of the columns, or of the values
+_WORDS = re.compile(
+    r"(?i)\W*(?:(?:grand|sub)?[ _-]?totals?|all|overall|sums?|means?|averages?|avg|medians?|stdev|"
+    r"std|sd|summe|gesamt|insgesamt|mittelwert|durchschnitt|zwischensumme|total general|moyenne|"
+    r"somme|ensemble|media|promedio|suma|totale|somma|média|soma|gemiddelde|totaal|som|medel|"
+    r"summa|razem|średnia|toplam|ortalama|итого|всего|сумма|среднее|合计|总计|平均|合計|小计|小計|"
+    r"합계|평균)\b.{0,12}"
+)
+_LINE = re.compile(r"[-=_*~#+.]{2,}|[-=_*~#]")
+
+
+def refuse_summary_rows(files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input) -> None:
+    """Raise for rows that are no observations, with the condition that leaves them out."""
+    if roles.where is not None or max((p.rows for p in profiles.values()), default=0) < FEWEST_ROWS:
+        return
+    headers = {name for name, profile in profiles.items() if name and name in profile.texts}
+    if len(headers) >= max(2, MOSTLY * len(profiles)):
+        cells = {name: [name] for name in headers}
+        raise _summary_error(files[0].name, profiles, cells, "repeats the names of the columns")
+    lines = {name: texts for name, p in profiles.items() if (texts := _rare(p, _LINE))}
+    if len(lines) >= max(2, MOSTLY * len(profiles)):
+        raise _summary_error(files[0].name, profiles, lines, "is a line that separates rows")
+    summaries = {
+        name: texts
+        for name, profile in profiles.items()
+        if (texts := _rare(profile, _WORDS) or _numbers_of_summary(profile))
+        and _has_other_values(profile, texts)
+    }
+    if summaries:
+        message = "looks like a total or a mean, not an observation"
+        raise _summary_error(files[0].name, profiles, summaries, message)
+
+
+def _rare(profile: ColumnProfile, pattern: re.Pattern[str]) -> list[str]:
+    """Return the values of a few rows that match a pattern."""
+    if profile.typed_number or (profile.mostly_numeric and profile.all_numbers):
+        return []
+    texts = [text for text in profile.texts if pattern.fullmatch(text)]
+    rows = sum(profile.counts.get(text, 1) for text in texts)
+    return sorted(texts) if 0 < rows <= MOST_SUMMARIES else []
+
+
+def _has_other_values(profile: ColumnProfile, texts: Sequence[str]) -> bool:
+    """Return whether the other values are numbers, or texts with digits, or a few classes."""
+    others = profile.texts.difference(texts)
+    if not others:
+        return False
+    with_digits = sum(any(sign.isdigit() for sign in text) for text in others)
+    few = len(others) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(others)
+    return few or with_digits >= MOSTLY * len(others)
+
+
+def _numbers_of_summary(profile: ColumnProfile) -> list[str]:
+    """Return the only number next to 0 and 1 that is their sum or their mean, in one row."""
+    numbers = profile.number_of_text
+    others = [text for text, number in numbers.items() if number not in (0.0, 1.0)]
+    if len(others) != 1 or len(numbers) != 3 or profile.counts.get(others[0]) != 1:
+        return []
+    ones = sum(profile.counts.get(text, 0) for text, number in numbers.items() if number == 1)
+    rows = sum(profile.counts.values()) - 1
+    number = numbers[others[0]]
+    is_summary = (number == ones > MOST_SUMMARIES) or isclose(number, ones / rows, rel_tol=1e-3)
+    return others if is_summary and rows >= FEWEST_ROWS else []
+
+
+def _summary_error(
+    file: str, profiles: ColumnProfiles, cells: dict[str, list[str]], message: str
+) -> DataError:
+    """Build the error of rows that are no observations; cells: their values, by column."""
+    name = min(cells, key=lambda column: _place_of_column(column, profiles[column]))
+    problems = [
+        Problem(f"{quote_name(text)} {message}", "summary-row", file, None, name)
+        for text in cells[name]
+    ]
+    hint = "remove the row"
+    if profiles[name].missing:
+        return DataError(problems, hint=hint)
+    column = '"{}"'.format(name.replace('"', '""'))
+    conditions = ("{} <> '{}'".format(column, text.replace("'", "''")) for text in cells[name])
+    options: dict[str, Any] = {"where": " and ".join(conditions)}
+    if is_certain_truth(name) or is_likely_truth(name):
+        options["truth"] = name
+    words = f"without the rows in which {quote_name(name)} is {' or '.join(cells[name])}"
+    hint += f", or leave it out with {OPTION}--where{END}"
+    return DataError(problems, hint=hint, readings=[OfferedReading(words, options)])
+
+
+def _place_of_column(name: str, profile: ColumnProfile) -> tuple[bool, bool, bool]:
+    """Return how well a column tells rows apart: without gaps, an id, or truth."""
+    is_id = bool(tags_of(name) & {"id", "like an id", "index", "cluster"})
+    is_truth = is_certain_truth(name) or is_likely_truth(name)
+    return (profile.missing > 0, not is_id, not is_truth)

@@ -1,0 +1,90 @@
+"""What weights of whole numbers are: counts of equal rows, or sampling weights of single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from clfeval.errors import quote_name
+from clfeval.records import replace
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.names import is_sampling_weight, tags_of
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.reading import Question, Reading
+
+WeightKind = Literal["counts", "sampling"]
+FEWEST = 10  # rows; of fewer nothing is known
+FINE = 0.7  # different scores, as a share of the rows: rows with the same score were not merged
+
+
+def with_weight_kind(reading: Reading, facts: PairFacts, options: Input) -> list[Reading]:
+    """Return a reading with each possible meaning of its weights; options: as they are given."""
+    name = reading.roles.weight
+    if name is None or name not in facts.profiles:
+        return [reading]
+    kinds = _kinds(reading, facts, options)
+    if kinds == ["counts"]:
+        return [reading]
+    if kinds == ["sampling"]:
+        return [replace(reading, roles=replace(reading.roles, sampling_weights=True))]
+    example = f"{max(facts.profiles[name].numbers):g}"
+    quoted = quote_name(name)
+    words = {
+        "counts": f"{quoted} counts equal rows: {example} are {example} rows",
+        "sampling": f"{quoted} has sampling weights: a row with {example} is one row",
+    }
+    question = Question("which-role", "does it count equal rows, or weight sampled ones?", name)
+    plain_words = [text for text in reading.words if not text.startswith(f"{quoted} ")]
+    return [
+        replace(
+            reading,
+            roles=replace(
+                reading.roles, sampling_weights=kind == "sampling", repeats=kind == "counts"
+            ),
+            options={**reading.options, "weight": f"{name}:{kind}"},
+            words=[*plain_words, words[kind]],
+            questions=[*reading.questions, question],
+        )
+        for kind in kinds
+    ]
+
+
+def _kinds(reading: Reading, facts: PairFacts, options: Input) -> list[WeightKind]:
+    """Return what the weights of a reading may be."""
+    name = str(reading.roles.weight)
+    profile, roles = facts.profiles[name], reading.roles
+    if roles.sampling_weights or roles.repeats or not profile.is_integer:
+        return ["counts"]  # as it is said; fractions are sampling weights anyway
+    if is_sampling_weight(name):
+        return ["sampling"]
+    if "count" in tags_of(name) or max(profile.numbers, default=0) <= 1:
+        return ["counts"]
+    if profile.rows < FEWEST:
+        return ["counts"]
+    follows_truth = _is_constant_per_class(name, reading.columns.truth, facts)
+    if follows_truth or (options.weight is None and not _are_merged_rows(name, facts)):
+        return ["counts", "sampling"]
+    return ["counts"]
+
+
+def _is_constant_per_class(weight: str, truth: str, facts: PairFacts) -> bool:
+    """Return whether all rows of a class have one weight, and the classes different ones."""
+    cells = zip(facts.profiles[truth].sample, facts.profiles[weight].sample, strict=True)
+    pairs = {(label, number) for label, number in cells if label and number}
+    labels = {label for label, _ in pairs}
+    return len(pairs) == len(labels) > 1 and len({number for _, number in pairs}) > 1
+
+
+def _are_merged_rows(weight: str, facts: PairFacts) -> bool:
+    """Return whether equal rows were merged: all rows differ, but many have the same score."""
+    others = [name for name in facts.profiles if name != weight]
+    if not facts.are_unique(others) or any(facts.profiles[name].distinct for name in others):
+        return False
+    return not any(_is_fine(facts.profiles[name]) for name in others)
+
+
+def _is_fine(profile: ColumnProfile) -> bool:
+    """Return whether a column of scores has another number in most rows."""
+    cells: Sequence[str | None] = profile.sample
+    return profile.mostly_numeric and len({*cells}) > FINE * len(cells)
