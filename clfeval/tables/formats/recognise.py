@@ -17,12 +17,14 @@ from clfeval.tables.formats.tools import FORMATS
 from clfeval.tables.formats.vectors import are_vectors
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile, profile_sample
+from clfeval.tables.readings.names import Tag, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.requirements import scale_of
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile
 
 MOST_CLASSES = 20
+OF_ROWS: frozenset[Tag] = frozenset({"id", "weight", "count", "run", "cluster"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,8 @@ def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any]
         if len(likely) != 1:
             return {}
         truth = likely[0]
-    unused = [name for part in ("unused", "outcome", "setting") for name in names.get(part, [])]
+    unused = [name for part in ("unused", "setting") for name in names.get(part, [])]
+    unused += [name for name in names.get("outcome", []) if not tags_of(name) & OF_ROWS]
     row_id = next(iter(names.get("id", [])), None)
     repeats = row_id is not None and _is_resampled(table, record, row_id, truth)
     added: dict[str, Any] = {
