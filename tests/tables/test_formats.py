@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from clfeval.errors import ClfevalError, DataError
 from tests.process.program import clfeval as program
 from tests.tables.asking import proposals
 from tests.tables.door import encoded, write
+from tests.test_schema import VALIDATOR
 
 Columns = Mapping[str, Any]
 KINDS = ["cat", "dog", "owl"]
@@ -407,6 +409,7 @@ def test_counts_without_true_negatives_have_measures_of_detections(name: str) ->
     cells_of_a = [row for row in result.tables["confusion"] if row["model"] == "a"]
     assert [row["rows"] for row in cells_of_a] == [8, 9, 4]
     assert result.tables["models"][0]["tn"] is None
+    VALIDATOR.validate(json.loads(result.to_json()))
 
 
 @pytest.mark.parametrize(
@@ -496,14 +499,8 @@ def test_a_format_that_lacks_something_is_refused_by_name(code: str) -> None:
     assert f"[{code}]" in run.err
 
 
-@pytest.mark.parametrize(
-    ("options", "sensitivity"),
-    [({"kind": "label", "model": "predicted"}, None), ({"truth": "actual"}, None)],
-)
-def test_options_come_before_what_a_format_says(
-    options: dict[str, Any], sensitivity: float | None
-) -> None:
-    del sensitivity
+@pytest.mark.parametrize("options", [{"kind": "label", "model": "predicted"}, {"truth": "actual"}])
+def test_options_come_before_what_a_format_says(options: dict[str, Any]) -> None:
     write("t.csv", encoded(pl.DataFrame(TABLES[0][1]), "csv"))
     result = clfeval.report("t.csv", **options)
     expected = recall_score(TWO.truth, TWO.labels)
