@@ -409,6 +409,12 @@ def test_counts_without_true_negatives_have_measures_of_detections(name: str) ->
     VALIDATOR.validate(json.loads(result.to_json()))
 
 
+def test_columns_that_a_conversion_removes_may_be_ignored() -> None:
+    write("t.csv", "class,TP,FP,FN,note\na,8,4,9,x\nb,7,1,10,y\n")
+    result = clfeval.report("t.csv", ignore="note")
+    assert [row["model"] for row in result.tables["models"]] == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [

@@ -59,7 +59,10 @@ def read_format(file: TableFile, options: Input, *, joined: bool = False) -> For
         remark = ": ".join(filter(None, [record.tool, converted.remark]))
         remark = "; ".join(filter(None, [file.format, remark]))
         described = replace(converted.file, format=remark)
-        return FormattedTable(described, _with_options(options, {**added, **converted.options}))
+        gone = {*file.columns} - {*converted.file.columns}
+        remaining = tuple(name for name in options.ignore if name not in gone)
+        resolved = _with_options(replace(options, ignore=remaining), {**added, **converted.options})
+        return FormattedTable(described, resolved)
     return FormattedTable(file, options)
 
 
