@@ -19,7 +19,7 @@ from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 MOST_PARTS = 3  # values of a setting that are offered
-FEWEST_CHANGES = 8  # from one class to another; fewer may be equal in other rows by chance
+FEWEST_CHANGES = 12  # from one class to another; fewer may be equal in other rows by chance
 FEWEST_IDS = 5  # fewer may be unique with another column by chance
 
 
@@ -52,7 +52,8 @@ def refuse_settings(
     if excluded or roles.by or truth is None:
         return
     for name in _possible_settings(profiles, roles, [truth]):
-        if _repeats_truth(profiles[truth], profiles[name]):
+        fraction = profiles[name].mostly_numeric and profiles[name].pointed
+        if not fraction and _repeats_truth(profiles[truth], profiles[name]):
             raise _settings_error(files, None, name, roles, is_long)
 
 
