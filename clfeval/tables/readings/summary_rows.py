@@ -18,8 +18,8 @@ MOST_SUMMARIES = 4  # rows of a table
 FEWEST_ROWS = 8
 MOSTLY = 0.8  # of the columns, or of the values
 _WORDS = re.compile(
-    r"(?i)\W*(?:(?:grand|sub)?[ _-]?totals?|all|overall|sums?|means?|averages?|avg|medians?|stdev|"
-    r"std|sd|summe|gesamt|insgesamt|mittelwert|durchschnitt|zwischensumme|total general|moyenne|"
+    r"(?i)\W*(?:(?:grand|sub)?[\s_-]?totals?|all|overall|sums?|means?|averages?|avg|medians?|stdev|"
+    r"std|sd|summe|gesamt|insgesamt|mittelwert|durchschnitt|zwischensumme|total\sgeneral|moyenne|"
     r"somme|ensemble|media|promedio|suma|totale|somma|média|soma|gemiddelde|totaal|som|medel|"
     r"summa|razem|średnia|toplam|ortalama|итого|всего|сумма|среднее|合计|总计|平均|合計|小计|小計|"
     r"합계|평균)\b.{0,12}"
