@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +38,11 @@ def refuse_settings(
     """
     if roles.run is not None or roles.cluster is not None or roles.layout is not None:
         return
+    profiles = {
+        name: profile
+        for name, profile in profiles.items()
+        if not any(fnmatchcase(name, pattern) for pattern in roles.ignore)
+    }
     for row_id in _repeated_ids(profiles, roles):
         if row_id in excluded:
             return
