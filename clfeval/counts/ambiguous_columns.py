@@ -310,8 +310,8 @@ def _threshold_of_scale(
     in_percent = alone and {*cuts.values()} == {PERCENT}
     if in_percent and settled.roles.ranks and not settled.columns.answer:
         models = [
-            f"{known.name}:percent" if known in scores else known.name
-            for known in settled.columns.models
+            f"{scored.name}:percent" if scored in scores else scored.name
+            for scored in settled.columns.models
         ]
         option = " ".join(format_option("--model", name) for name in models[:MAX_VALUES_IN_HINT])
         return f"if they are {kind}, add {option}", {"model": tuple(models)}

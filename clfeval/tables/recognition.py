@@ -65,8 +65,7 @@ class Recognised:
 
 def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> Recognised:
     """Recognise the layout of a table, and the roles of its columns; DataError if several fit."""
-    columns = list(profiles)
-    facets, slice_columns = parse_facets(roles, columns), roles.by
+    facets, slice_columns = parse_facets(roles, list(profiles)), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     ignored = _ignored_columns(file, profiles, roles)
     used = {name: column for name, column in profiles.items() if name not in ignored}

@@ -64,8 +64,8 @@ def _has_other_values(profile: ColumnProfile, texts: Sequence[str]) -> bool:
     if not others:
         return False
     with_digits = sum(any(sign.isdigit() for sign in text) for text in others)
-    few = len(others) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(others)
-    return few or with_digits >= MOSTLY * len(others)
+    are_classes = len(others) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(others)
+    return are_classes or with_digits >= MOSTLY * len(others)
 
 
 def _numbers_of_summary(profile: ColumnProfile) -> list[str]:
