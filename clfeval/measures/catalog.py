@@ -184,7 +184,9 @@ _LOWER_IS_BETTER = (
     r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 _HIGHER_IS_BETTER = (
-    r"(?:^|_)(?:scores?|acc|accuracy|b?auc\d*|auroc|auprc|aupr|prauc|rocauc|ap|map|f_?\d?|f_?beta|"
+    r"(?:^|_)(?:roc|aucpr|genauigkeit|präzision|trefferquote|sensitivität|spezifität|exactitude|"
+    r"précision|rappel|sensibilité|spécificité|exactitud|precisión|sensibilidad|especificidad|"
+    r"accuratezza|precisione|scores?|b?acc|accuracy|b?auc\d*|auroc|auprc|aupr|prauc|rocauc|ap|map|f_?\d?|f_?beta|"
     r"precision|recall|prec|rec|sens|sensitivity|spec|specificity|kappa|mcc|g_?means?|jaccard|iou|"
     r"dice|ndcg\d*|mrr|bleu\d*|rouge\d*|meteor|bertscore|r2|youden|informedness|markedness|hits?|"
     r"npv|ppv|tpr|tnr|gini|ks|lift|gain|balanced|quality|reward|win_?rate|wins?|power|coverage|"

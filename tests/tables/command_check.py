@@ -73,7 +73,7 @@ class Command:
 
         A model of class probabilities is called as its columns begin: `prob` of `prob_cat`.
         """
-        values = self.options.get(option, [])
+        values = [value.removesuffix(":percent") for value in self.options.get(option, [])]
         patterns = [value.rpartition(":")[2] for value in values] + values
         stems = tuple(values) if option == "--model" else ()
         patterns += [part for value in values if "+" in value for part in value.split("+")]
@@ -360,9 +360,11 @@ def column_explains(
         kinds = [kind for kind in kinds if kind != "score"]
     for kind in kinds:
         texts = [normal(cell) for cell in cells] if kind == "label" else cells
-        facts = context.facts(texts, threshold, kind)
-        if not differences(row, {name: facts[name] for name in measures}):
-            return True
+        # percentages are divided by 100
+        for one_threshold in [threshold] if threshold is None else [threshold, 100 * threshold]:
+            facts = context.facts(texts, one_threshold, kind)
+            if not differences(row, {name: facts[name] for name in measures}):
+                return True
     return False
 
 

@@ -80,7 +80,7 @@ def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input
         ):
             continue
         if row_id is None:
-            raise _no_id_error(file, profiles, naming)
+            raise _no_id_error(file, profiles, naming, are_all=len(parts) == len(profiles))
         columns = {
             kind: _long_columns(profiles, candidate.name, naming, answer, row_id)
             for kind, answer in answers.items()
@@ -204,8 +204,10 @@ def _id_column(
     return row_column or (possible[0] if len(possible) == 1 else None)
 
 
-def _no_id_error(file: str, profiles: Mapping[str, ColumnProfile], naming: str) -> DataError:
-    """Build the error of a long table without a column of row ids."""
+def _no_id_error(
+    file: str, profiles: Mapping[str, ColumnProfile], naming: str, *, are_all: bool
+) -> DataError:
+    """Build the error of a long table without a column of row ids; are_all: none can be it."""
     hint, fixes = (
         f"add {OPTION}--id COLUMN{END}, or number the rows in the same order for each model",
         {},
@@ -214,7 +216,7 @@ def _no_id_error(file: str, profiles: Mapping[str, ColumnProfile], naming: str) 
     if row is not None:
         hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
     message = "a long table needs a column of row ids"
-    if fixes:
+    if fixes or not are_all:
         return DataError.new(message, "no-id", file, hint=hint, fixes=fixes)
     counts = profiles[naming].counts
     models = sorted(counts, key=natural_sort_key)[:MOST_PARTS]
