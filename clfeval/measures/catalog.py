@@ -139,9 +139,9 @@ def equivalent_names(name: str) -> list[str]:
     return list(dict.fromkeys([name, *found, *aliases]))
 
 
-def suggest_name(name: str, known: Iterable[str]) -> str | None:
+def suggest_name(name: str, names: Iterable[str]) -> str | None:
     """Return `did you mean 'x'?` for a typing error of a known name of a measure; else None."""
-    close = typing_error_of(normalize_name(name), known)
+    close = typing_error_of(normalize_name(name), names)
     return None if close is None else f"did you mean {quote_name(close)}?"
 
 

@@ -119,7 +119,7 @@ def missing_measure(name: str) -> tuple[str, str] | None:
 LONG, VERY_LONG = 4, 8  # letters of a word that may have one wrong letter, or two
 
 
-def typing_error_of(name: str, known: Iterable[str]) -> str | None:
+def typing_error_of(name: str, names: Iterable[str]) -> str | None:
     """Return the known name of which a name is a typing error; None if none is, or several are.
 
     Words between underscores differ by one letter at most, or two in long words, and short words
@@ -127,40 +127,40 @@ def typing_error_of(name: str, known: Iterable[str]) -> str | None:
     """
     words = re.split("[_@]", name)
     distances = {}
-    for candidate in known:
+    for candidate in names:
         distance = _typing_distance(words, re.split("[_@]", candidate))
         if candidate.replace("_", "") == name.replace("_", ""):
             distance = 0
         if distance is not None:
             distances[candidate] = distance
-    least = min(distances.values(), default=None)
-    closest = [candidate for candidate, distance in distances.items() if distance == least]
+    smallest = min(distances.values(), default=None)
+    closest = [candidate for candidate, distance in distances.items() if distance == smallest]
     return closest[0] if len(closest) == 1 else None
 
 
-def _typing_distance(words: list[str], others: list[str]) -> int | None:
+def _typing_distance(words: list[str], candidate_words: list[str]) -> int | None:
     """Return the number of wrong letters; None if some word is another one."""
-    if len(words) != len(others):
+    if len(words) != len(candidate_words):
         return None
     total = 0
-    for word, other in zip(words, others, strict=True):
-        size = min(len(word), len(other))
+    for word, candidate in zip(words, candidate_words, strict=True):
+        size = min(len(word), len(candidate))
         allowed = 2 if size >= VERY_LONG else 1 if size >= LONG else 0
-        distance = _edit_distance(word, other)
+        distance = _edit_distance(word, candidate)
         if distance > allowed:
             return None
         total += distance
     return total
 
 
-def _edit_distance(word: str, other: str) -> int:
+def _edit_distance(word: str, candidate: str) -> int:
     """Return the least number of letters to add, leave out, replace or exchange (neighbours)."""
-    rows = [list(range(len(other) + 1))]
+    rows = [list(range(len(candidate) + 1))]
     for i, letter in enumerate(word, start=1):
         row = [i]
-        for j, target in enumerate(other, start=1):
+        for j, target in enumerate(candidate, start=1):
             costs = [rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (letter != target)]
-            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == target:
+            if i > 1 and j > 1 and letter == candidate[j - 2] and word[i - 2] == target:
                 costs.append(rows[-2][j - 2] + 1)
             row.append(min(costs))
         rows.append(row)

@@ -104,9 +104,8 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
         raise UsageError.new(what, "unknown-metric", hint=f"write '{model}:{rest}'")
     if stem.casefold() in TWO_AREAS:
         close: str | None = "write average_precision (steps) or pr_auc (trapezoids)"
-    elif (reason := _missing_measure(limit, stem)) is not None:
-        what, close = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' {reason[0]}", reason[1]
     else:
+        _refuse_missing_measure(limit, stem)
         close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
         if end and {*equivalent_names(stem)} & {*known}:
             close = close or f"add {OPTION}--reference MODEL{END} and {OPTION}--measure {stem}{END}"
@@ -128,6 +127,13 @@ def _names_in(result: Document, stem: str) -> list[str]:
     if several and (macro := macro_stem(normalize_name(stem))) is not None:
         names += equivalent_names(macro)
     return names
+
+
+def _refuse_missing_measure(limit: Limit, stem: str) -> None:
+    """Raise UsageError for a name of another program that has no measure."""
+    if (reason := _missing_measure(limit, stem)) is not None:
+        message = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' {reason[0]}"
+        raise UsageError.new(message, "unknown-metric", hint=reason[1])
 
 
 def _missing_measure(limit: Limit, stem: str) -> tuple[str, str] | None:
