@@ -173,3 +173,17 @@ def test_names_of_measures_are_no_typing_errors_of_each_other() -> None:
     }
     allowed = {"ordinal_mae", "ordinal_mse", "ordinal_rmse", "auprg"}  # known names win anyway
     assert {*confused} <= allowed
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant"),
+    [("sens.>=.9", "sensitivity>=0.9"), ("POD>=.9", "sensitivity>=0.9"), ("HSS", "kappa")],
+)
+def test_threshold_rules_take_the_same_names(rule: str, meant: str) -> None:
+    chosen = clfeval.report(Y, P, best_threshold=rule, interval="none").tables["cutoffs"]
+    assert {row["chosen_by"] for row in chosen} == {meant}
+
+
+def test_the_heading_of_net_benefit_needs_its_parameter_too() -> None:
+    with pytest.raises(UsageError, match="threshold probability is missing"):
+        clfeval.report(Y, P, best_threshold="net benefit")
