@@ -22,7 +22,7 @@ from clfeval.tables.input import (
     parse_facets,
     refuse_ignored_columns,
 )
-from clfeval.tables.layouts import long, wide
+from clfeval.tables.layouts import counts_table, long, wide
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample, sample_is_whole
 from clfeval.tables.readings.abstentions import refuse_abstentions
@@ -51,7 +51,7 @@ from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
 
 # in order of recognition
-LAYOUTS = (long.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
+LAYOUTS = (counts_table.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
 
 
 @dataclass(frozen=True, slots=True)

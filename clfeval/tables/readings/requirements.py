@@ -595,7 +595,5 @@ def _is_doubtful_weight(column: CandidateColumn, table: TruthView) -> bool:
 
 def broken_words(column: CandidateColumn, table: TruthView, role: Role) -> str:
     """Return the words of the first requirement of a role that a column breaks; "" if none."""
-    of_role = (requirement for requirement in REQUIREMENTS if requirement.role == role)
-    return next(
-        (requirement.words for requirement in of_role if not requirement.holds(column, table)), ""
-    )
+    of_role = [requirement for requirement in REQUIREMENTS if requirement.role == role]
+    return next((part.words for part in of_role if not part.holds(column, table)), "")
