@@ -342,7 +342,10 @@ def errors_of_kinds(
         f = clusters.totals(f)
         parts = 0.0 if clusters.too_few else parts
     elif clusters is not None:
-        weights = clusters.squares
+        # the rows of a kind count as equally heavy, as many as their effective number
+        row_weights = np.nan_to_num(divide(clusters.squares, clusters.n))
+        weights = np.nan_to_num(divide(clusters.n, row_weights))
+        f = f * row_weights
     return _difference_errors(list(f), weights, total, parts, fewest, flips)
 
 
@@ -374,9 +377,11 @@ def errors_of_rows(
         each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
         parts = float(c) if c >= FEWEST_CLUSTERS else 0.0
         return _difference_errors(each, None, total, parts, fewest, flips)
-    q = n**2 if sampling else None if weights is None else n
-    parts = total**2 / float((n**2).sum()) if sampling else total
-    return _difference_errors(f, q, total, parts, fewest, flips)
+    if sampling:
+        terms = [influence * n for influence in f]
+        effective_rows = total**2 / float((n**2).sum())
+        return _difference_errors(terms, None, total, effective_rows, fewest, flips)
+    return _difference_errors(f, None if weights is None else n, total, total, fewest, flips)
 
 
 def _difference_errors(

@@ -274,12 +274,21 @@ class RowWeights:
         return self.moments(weights)[0]
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
-        """Return the products, and the kurtosis of each total for rows of equal weight, (w,)."""
+        """Return the products, and the kurtosis of the terms of each total, (w,).
+
+        A term is a row's influence times its weight. The rows of a pattern count as equally heavy:
+        sum w² / sum w each, as many as their effective number.
+        """
         squares = self.squares
+        row_weights = divide(squares, self.n)
+        rows = divide(self.n, row_weights)
         parts = 1 + isinstance(weights, Influence)  # of an Influence positives and negatives
-        each = (np.split(one, parts) for one in (self.n, squares))
-        products, second, fourth = power_sums(weights, *each)
-        return products, divide(squares.sum() * fourth, second**2)
+        n, second_weights, fourth_weights = (
+            np.split(terms, parts) for terms in (self.n, squares, squares * row_weights**2)
+        )
+        products, second, _ = power_sums(weights, n, second_weights)
+        fourth = power_sums(weights, n, fourth_weights)[2]
+        return products, divide(np.nansum(rows) * fourth, second**2)
 
     def pairs(self, first: Bools) -> float:
         """Return the effective number of pairs of a row of the first patterns and another row."""

@@ -37,9 +37,11 @@ def written_out(f: Any, w: Any, owners: Any, sampling: bool) -> tuple[Any, Any, 
         terms = np.array([[(one * w)[owners == c].sum() for c in np.unique(owners)] for one in f])
         q = np.ones(terms.shape[1])
         parts = float(len(q))
+    elif sampling:
+        terms, q = f * w, np.ones(len(w))
+        parts = total**2 / (w**2).sum()
     else:
-        terms, q = f, w**2 if sampling else w
-        parts = total**2 / q.sum() if sampling else total
+        terms, q, parts = f, w, total
     scale = parts / (parts - 1) / total**2
     v = np.array([[(q * one * other).sum() for other in terms] for one in terms]) * scale
     s, df = np.zeros((k, k)), np.full((k, k), np.nan)

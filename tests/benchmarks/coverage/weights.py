@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from clfeval.counts.clusters_and_weights import squares_and_weights
 from clfeval.methods.provenance import ENOUGH
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import (
@@ -65,7 +66,7 @@ def _table(
     chance = _chance(rng, by, truth, z)
     kept = np.flatnonzero(rng.random(many) < chance)[:rows]
     p, pos, neg, _ = _weighed(z[kept], truth[kept], chance[kept], prevalence)
-    return p, pos, neg, (pos + neg) * 1.0 * (pos + neg)
+    return p, pos, neg, squares_and_weights(pos + neg)
 
 
 def _clustered(
