@@ -96,11 +96,12 @@ def test_the_number_of_fields_is_checked_before_columns_are_recognised(
     assert words in error
 
 
-def test_row_names_of_r_are_named_for_spaces_too() -> None:
+def test_row_names_of_r_are_read_from_fields_between_spaces() -> None:
     rows = "".join(f'"{i + 1}" {i % 2} 0.{10 + i}\n' for i in range(30))
     write("t.txt", f'"truth" "score"\n{rows}')
-    error = program("report", "t.txt", "-q").err
-    assert "add --delimiter ' '" in error
-    assert "if the first fields are row names, as R writes them" in error
+    run = program("report", "t.txt")
+    assert run.code == 0
+    assert "(R: the first column has row names)" in run.err
+    assert "score has ROC AUC 0.533" in run.out  # 120 of 225 pairs
     write("t.txt", f'row "truth" "score"\n{rows}')
     assert program("report", "t.txt", "-q", "--delimiter", " ").code == 0

@@ -486,7 +486,7 @@ def test_repeated_cross_validation_has_clusters_and_settings_are_asked_about(set
     write("t.csv", encoded(pl.concat(rows), "csv"))
     run = program("report", "t.csv", "-q")
     if settings == 2:
-        assert all("mtry" in line for line in proposals(run.err))
+        assert all("mtry" in line or "--layout long" in line for line in proposals(run.err))
         assert run.code == 3
         return
     result = clfeval.report("t.csv")

@@ -148,8 +148,8 @@ def _missing_measure(limit: Limit, stem: str) -> tuple[str, str] | None:
     if find_measure(negated[1]) is None:
         return reason
     model = "" if limit.model is None else f"{limit.model}:"
-    gate = f"--{opposite.name} {quote_word(f'{model}{negated[1]}={-limit.limit + 0:g}')}"
-    return reason[0], f"use {OPTION}{gate}{END}"
+    gate = quote_word(f"{model}{negated[1]}={-limit.limit + 0:g}")
+    return reason[0], f"use {OPTION}--{opposite.name} {gate}{END}"
 
 
 def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
