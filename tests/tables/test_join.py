@@ -250,7 +250,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no truth": (OLD.replace("0,b", ",b"), {}, "old.csv:4:truth missing-value"),
     "no id": (OLD + "1,,1\n", {}, "old.csv:6:id missing-value"),
     "no label": (OLD.replace("1,c,1", "1,c,maybe"), {}, "old.csv:3:pred unknown-label"),
-    "a short row": (OLD + "1,e\n", {}, "old.csv:6:id unequal-ids"),
+    "a short row": (OLD + "1,e\n", {}, "old.csv:6:pred short-row"),
     "a long row": (OLD + "1,e,1,1\n", {}, "old.csv:6 long-row"),
     "no such id": (OLD.replace("id", "key"), {}, "old.csv unknown-column"),
     "no truth column": (
