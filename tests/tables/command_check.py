@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import math
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +17,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tests.tables.generated import Columns, GeneratedTable
+from tests.tables.generated import GeneratedTable
 from tests.tables.model_facts import (
-    Facts,
     binary_facts,
     cell_value,
     differences,
@@ -27,10 +28,11 @@ from tests.tables.model_facts import (
     rank_auc,
     reading_differences,
 )
-from tests.tables.table_drafts import Array, is_number
+from tests.tables.table_drafts import Array, Columns, Facts, is_number
 
 FLAGS = {"-q", "--quiet", "-v", "--verbose", "--fold-labels", "--renormalize", "--dry-run"}
 LARGEST = "largest of"
+SCALES = (":percent", ":reversed")
 SHORT = {"-f": "--format", "-d": "--delimiter"}
 
 
@@ -74,6 +76,8 @@ class Command:
         A model of class probabilities is called as its columns begin: `prob` of `prob_cat`.
         """
         values = self.options.get(option, [])
+        for scale in SCALES:
+            values = [value.removesuffix(scale) for value in values]
         patterns = [value.rpartition(":")[2] for value in values] + values
         stems = tuple(values) if option == "--model" else ()
         patterns += [part for value in values if "+" in value for part in value.split("+")]
@@ -245,8 +249,55 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
         "model", [name for name, role in table.roles.items() if role == "probability"]
     )
     wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide)
+    rescale(command, wide)
+    drop_missing(command, wide)
     condition = command.value("--where")
+    if condition is not None and "copy" in condition and "copy" not in wide.columns:
+        wide.columns["copy"] = copy_numbers(wide)
     return wide if condition is None else wide.filter(meets_condition(wide.columns, condition))
+
+
+def rescale(command: Command, wide: WideTable) -> None:
+    """Divide the percentages and reverse the scores that --model says are such."""
+    for value in command.options.get("--model", []):
+        for scale in SCALES:
+            name = value.removesuffix(scale)
+            if name == value or name not in wide.columns:
+                continue
+            numbers = np.array([float(cell) for cell in wide.columns[name]])
+            if scale == ":percent":
+                numbers = numbers / 100
+            else:
+                numbers = 1 - numbers if numbers.min() >= 0 and numbers.max() <= 1 else -numbers
+            wide.columns[name] = [str(number) for number in numbers]
+
+
+def drop_missing(command: Command, wide: WideTable) -> None:
+    """Leave out the rows with an empty cell, or one that --null-value names, if a command does."""
+    marks = {"", *command.options.get("--null-value", [])}
+    ignored = command.names("--ignore", [*wide.columns])
+    if command.value("--missing") != "drop":
+        return
+    used = [cells for name, cells in wide.columns.items() if name not in ignored]
+    kept = [row for row, cells in enumerate(zip(*used, strict=True)) if not marks & {*cells}]
+    wide.columns = {name: [cells[row] for row in kept] for name, cells in wide.columns.items()}
+
+
+def copy_numbers(wide: WideTable) -> list[str]:
+    """Return to which copy of the table each row belongs: equal rows are dealt to the copies.
+
+    Columns with a different value in every row, such as row numbers, are no part of a copy.
+    """
+    columns = [cells for cells in wide.columns.values() if len({*cells}) < len(cells)]
+    rows = [*zip(*columns, strict=True)]
+    sizes = Counter(rows)
+    copies = math.gcd(*sizes.values())
+    seen: Counter[tuple[str, ...]] = Counter()
+    numbers = []
+    for row in rows:
+        numbers.append(str(seen[row] // (sizes[row] // copies) + 1))
+        seen[row] += 1
+    return numbers
 
 
 def normal(cell: str) -> str:

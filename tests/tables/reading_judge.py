@@ -18,8 +18,9 @@ from typing import Any
 from tests.process.program import clfeval as program
 from tests.process.runner import Done
 from tests.tables.command_check import Command, command_complaints
-from tests.tables.generated import Columns, GeneratedTable, generate, write_files
+from tests.tables.generated import GeneratedTable, generate, write_files
 from tests.tables.model_facts import model_rows, reading_differences
+from tests.tables.table_drafts import Columns, Heading
 
 MOST_OFFERS = 4
 WRONG = (
@@ -156,7 +157,11 @@ def judge_offer(
         )
         return [(kind, f"{offer.command}\n      {last_line(finished.err)}")], None
     result = json.loads(finished.out)
-    complaints = command_complaints(table, offer.command, result)
+    if table.closed:
+        differing = closest_differences(table, [result])
+        complaints = [differing] if differing else []
+    else:
+        complaints = command_complaints(table, offer.command, result)
     failures = [
         ("offer differs from its options", f"{offer.command}\n      {'; '.join(complaints)}")
     ]
@@ -250,21 +255,21 @@ def judge_without_truth(table: GeneratedTable) -> list[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def folder_of_files(files: dict[str, Columns]) -> Any:
+def folder_of_files(files: dict[str, Columns], heading: Heading | None = None) -> Any:
     """Work in a folder that has these files."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        write_files(files, Path(folder))
+        write_files(files, Path(folder), heading)
         yield Path(folder)
 
 
 def judge_seed(seed: int) -> Verdict:
     """Judge the table of a seed, with and without its truth."""
     table = generate(seed)
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         verdict = judge(table)
     rest = table.without_truth()
     if rest:
-        with folder_of_files(rest):
+        with folder_of_files(rest, table.heading):
             failures = judge_without_truth(table)
         verdict.failures += failures
         verdict.outcome = "failed" if failures else verdict.outcome
@@ -276,7 +281,7 @@ def judge_seed(seed: int) -> Verdict:
 
 def observed_reading(table: GeneratedTable, files: dict[str, Columns]) -> tuple[Any, ...]:
     """Return the exit code with the numbers of the models, or with the offers."""
-    with folder_of_files(files):
+    with folder_of_files(files, table.heading):
         finished = run_report([*files, *table.words])
     if finished.code in (0, 1):
         rows = json.loads(finished.out)["tables"]["models"]
@@ -372,7 +377,7 @@ def dump(verdict: Verdict, folder: Path) -> None:
     place = folder / f"{verdict.table.seed:04}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    write_files(verdict.table.files, place)
+    write_files(verdict.table.files, place, verdict.table.heading)
     words = ["clfeval", "report", *verdict.table.files, *verdict.table.words]
     (place / "command.sh").write_text(shlex.join(words) + "\n")
     (place / "verdict.txt").write_text(f"{describe(verdict)}\n\n{verdict.message}")

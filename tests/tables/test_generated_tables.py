@@ -50,7 +50,7 @@ def test_clear_tables_are_rarely_asked_about() -> None:
     assert len(clear) > 100
     questions = []
     for table in clear:
-        with folder_of_files(table.files):
+        with folder_of_files(table.files, table.heading):
             verdict = judge(table)
         if not at_once(verdict):
             questions.append(describe(verdict))
@@ -63,7 +63,7 @@ def test_a_covariate_of_two_values_beside_labels_is_a_model_and_stated(seed: int
     flags = [name for name, role in table.roles.items() if role == "possible model"]
     if not flags or [meaning.words for meaning in table.accepted] != ["with the flag"]:
         return  # its values are not those of truth
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         finished = run_report([*table.files, *table.words])
     if finished.code == 0:
         assert flags[0] in model_names(finished)
@@ -133,7 +133,7 @@ def test_other_numbers_than_those_of_the_options_are_noticed() -> None:
     negative, positive = table.traits["classes"].split("/")
     words = [*table.files, f"--truth={table.truth}", f"--positive={positive}"]
     line = shlex.join(["clfeval", "report", *words])
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         result = run_result(words)
         reversed_result = run_result([*words[:-1], f"--positive={negative}"])
     assert reading_differences(result, table.accepted[0]) == []
@@ -191,7 +191,7 @@ def test_faults_of_a_list_of_offers_are_noticed(change: str, kinds: set[str]) ->
     elif change == "no such file":
         readings.append(readings[0] | {"command": "clfeval report absent.csv"})
     refusal = Done(3, "", json.dumps({"readings": readings, "try": None, "exit_code": 3}))
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         verdict = judge_offers(table, refusal, offers_of(refusal))
     assert {kind for kind, _ in verdict.failures} == kinds
     assert verdict.outcome == ("failed" if kinds else "offered")
