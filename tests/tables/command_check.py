@@ -222,8 +222,17 @@ def confidence_scores(table: GeneratedTable, wide: WideTable) -> Columns:
     }
 
 
-def assemble(table: GeneratedTable, command: Command) -> WideTable:
-    """Return the table that a command names, without the rows that --where leaves out."""
+def percentages_of(result: Mapping[str, Any]) -> str:
+    """Return what a result says on columns that were divided by 100."""
+    texts = [note["message"] for note in result["warnings"] if note["code"] == "percentages"]
+    return " ".join(texts)
+
+
+def assemble(table: GeneratedTable, command: Command, percentages: str = "") -> WideTable:
+    """Return the table that a command names, without the rows that --where leaves out.
+
+    percentages: what the result says on columns that it divided by 100.
+    """
     files, names = {}, {}
     for word in command.files:
         stem, equals, file = word.rpartition("=")
@@ -249,7 +258,7 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
         "model", [name for name, role in table.roles.items() if role == "probability"]
     )
     wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide)
-    rescale(command, wide)
+    rescale(command, wide, percentages)
     drop_missing(command, wide)
     condition = command.value("--where")
     if condition is not None and "copy" in condition and "copy" not in wide.columns:
@@ -257,19 +266,18 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
     return wide if condition is None else wide.filter(meets_condition(wide.columns, condition))
 
 
-def rescale(command: Command, wide: WideTable) -> None:
-    """Divide the percentages and reverse the scores that --model says are such."""
-    for value in command.options.get("--model", []):
-        for scale in SCALES:
-            name = value.removesuffix(scale)
-            if name == value or name not in wide.columns:
-                continue
-            numbers = np.array([float(cell) for cell in wide.columns[name]])
-            if scale == ":percent":
-                numbers = numbers / 100
-            else:
-                numbers = 1 - numbers if numbers.min() >= 0 and numbers.max() <= 1 else -numbers
-            wide.columns[name] = [str(number) for number in numbers]
+def rescale(command: Command, wide: WideTable, percentages: str) -> None:
+    """Divide the percentages and reverse the scores that --model or the result says are such."""
+    values = command.options.get("--model", [])
+    for name, cells in wide.columns.items():
+        is_percent = f"{name}:percent" in values or repr(name) in percentages
+        is_reversed = f"{name}:reversed" in values
+        if not (is_percent or is_reversed):
+            continue
+        numbers = np.array([float(cell or "nan") for cell in cells]) / (100 if is_percent else 1)
+        if is_reversed:
+            numbers = 1 - numbers if numbers.min() >= 0 and numbers.max() <= 1 else -numbers
+        wide.columns[name] = [str(number) for number in numbers]
 
 
 def drop_missing(command: Command, wide: WideTable) -> None:
@@ -345,6 +353,8 @@ class Context:
 def possible_positives(command: Command, truth: Sequence[str]) -> list[str | None]:
     """Return the positive class of a command, either class of two, or none."""
     positive = command.value("--positive")
+    if "--classes" in command.options and positive is None:
+        return [None]
     if positive is not None:
         return [normal(positive)]
     classes = sorted({*truth})
@@ -428,6 +438,8 @@ def row_complaints(context: Context, row: Mapping[str, Any]) -> list[str]:
         numbers = {name: cell_value(row, name) for name in measures}
         if all(number is None for number in numbers.values()):
             continue
+        if context.positive is None:  # the recall of a class without rows is undefined
+            measures = [name for name in measures if numbers[name] is not None]
         if not any(column_explains(context, key, row, measures) for key in context.candidates):
             complaints.append(f"{row['model']}: no column gives its {numbers}")
     return complaints
@@ -453,7 +465,7 @@ def command_complaints(table: GeneratedTable, line: str, result: Mapping[str, An
     """Return in what the result of a printed command differs from what its options say."""
     try:
         command = Command.parse(line)
-        wide = assemble(table, command)
+        wide = assemble(table, command, percentages_of(result))
         ways = contexts(table, command, wide)
     except ValueError as error:
         return [str(error)]

@@ -68,8 +68,13 @@ class GeneratedTable:
     closed: bool = False
 
     def without_truth(self) -> dict[str, dict[str, Cells]]:
-        """Return the files without the column of truth and its copies; empty files left out."""
+        """Return the files without the column of truth and its copies; empty files left out.
+
+        Nothing for a table that has no such column.
+        """
         gone = {name for name, role in self.roles.items() if role in ("truth", "copy of truth")}
+        if not gone:
+            return {}
         files = {}
         for file, columns in self.files.items():
             rest = {name: cells for name, cells in columns.items() if name not in gone}

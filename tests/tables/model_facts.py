@@ -119,6 +119,8 @@ def differences(row: Mapping[str, Any], facts: Facts, optional: Collection[str] 
 def optional_measures(model: Model, facts: Facts) -> set[str]:
     """Return the measures that a result may leave out: those of a threshold nobody states."""
     measures = {"roc_auc"} if model.unranked else set()
+    if model.foreign_labels:  # recalls of classes without rows are undefined
+        measures.add("balanced_accuracy")
     if model.label is None and model.cut not in (None, 0.5):
         measures |= {*facts} - {"roc_auc"}
     return measures
@@ -153,8 +155,13 @@ def summary_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str
     return complaints
 
 
-def reading_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str]:
-    """Return in what a result differs from a reading; nothing if it has exactly its numbers."""
+def reading_differences(
+    result: Mapping[str, Any], meaning: Meaning, uncut: bool = False
+) -> list[str]:
+    """Return in what a result differs from a reading; nothing if it has exactly its numbers.
+
+    uncut: no option states a threshold, so scores of an unknown one must not be cut.
+    """
     rows = {str(row["model"]): row for row in model_rows(result)}
     if len(rows) != len(meaning.models):
         return [f"models {', '.join(rows)}; not {', '.join(m.name for m in meaning.models)}"]
@@ -165,7 +172,8 @@ def reading_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str
         possible = [model.name] if model.name in rows else [*rows]
         optional = optional_measures(model, facts)
         comparisons = {
-            name: differences(rows[name], facts, optional) + unknown_threshold(rows[name], model)
+            name: differences(rows[name], facts, optional)
+            + (unknown_threshold(rows[name], model) if uncut else [])
             for name in possible
         }
         right = [name for name, differing in comparisons.items() if not differing]

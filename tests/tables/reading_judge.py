@@ -222,7 +222,7 @@ def judge(table: GeneratedTable) -> Verdict:
     finished = run_report([*table.files, *table.words])
     if finished.code in (0, 1):
         result = json.loads(finished.out)
-        if any(not reading_differences(result, meaning) for meaning in table.accepted):
+        if any(not reading_differences(result, meaning, uncut=True) for meaning in table.accepted):
             return Verdict(table, "right at once", [], [], finished.err)
         differing = closest_differences(table, [result])
         kind = "taken, but has to be offered" if not table.accepted else "wrong at once"
@@ -321,6 +321,7 @@ class Tally:
     clear_asked: int
     lone: int
     unlisted_at_once: int
+    groups: dict[str, Counter[str]]
 
     @classmethod
     def from_verdicts(cls, verdicts: Sequence[Verdict]) -> Tally:
@@ -334,6 +335,7 @@ class Tally:
             sum(not at_once(verdict) for verdict in clear),
             sum(verdict.lone for verdict in verdicts),
             sum(at_once(verdict) and not verdict.table.name_listed for verdict in verdicts),
+            grouped_outcomes(verdicts),
         )
 
     def lines(self) -> list[str]:
@@ -348,7 +350,26 @@ class Tally:
             f"questions where truth has a listed name and one look leaves one reading: "
             f"{self.clear_asked} of {self.clear} ({share:.1%}; at most 5 %)",
             *(f"  failed: {count:4} {kind}" for kind, count in self.kinds.most_common()),
+            *(f"  {group}: {counts_in_words(counts)}" for group, counts in self.groups.items()),
         ]
+
+
+def grouped_outcomes(verdicts: Sequence[Verdict]) -> dict[str, Counter[str]]:
+    """Return the outcomes of each base and of each further column."""
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    for trait in ("base", "extra"):
+        for verdict in sorted(verdicts, key=lambda verdict: verdict.table.traits[trait]):
+            outcomes = groups[f"{trait} {verdict.table.traits[trait]}"]
+            outcomes[verdict.outcome] += 1
+            outcomes["wrong with exit code 0"] += any(kind in WRONG for kind, _ in verdict.failures)
+            outcomes["clear"] += verdict.table.clear
+            outcomes["clear, but asked"] += verdict.table.clear and not at_once(verdict)
+    return dict(groups)
+
+
+def counts_in_words(counts: Counter[str]) -> str:
+    """Return counts with their names, largest first."""
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common() if count)
 
 
 def at_once(verdict: Verdict) -> bool:

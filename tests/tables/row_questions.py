@@ -85,7 +85,11 @@ def add_abstentions(draft: Draft, dice: Dice) -> None:
         ]
         assert model.label is not None
         models.append(
-            replace(model, label=np.where(abstains, len(draft.classes) + which, model.label))
+            replace(
+                model,
+                label=np.where(abstains, len(draft.classes) + which, model.label),
+                foreign_labels=True,
+            )
         )
         some_abstain |= abstains
     kept = np.flatnonzero(~some_abstain)

@@ -46,7 +46,8 @@ class Model:
 
     unranked: the program may leave the scores of this model out (a confidence in its label).
     cut: the score from which on rows may be counted as positive; None if nobody can know it.
-    facts: the numbers themselves, where there are no rows.
+    facts: the numbers themselves, where there are no rows. foreign_labels: it predicts what is no
+    class of truth.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Model:
     unranked: bool = False
     cut: float | None = 0.5
     facts: Facts | None = None
+    foreign_labels: bool = False
 
 
 @dataclass(frozen=True)
