@@ -406,7 +406,7 @@ def generate(
     offered = accepted if draft.offered is None else draft.offered
     if draft.unsayable:
         accepted, offered = [], []
-    elif draft.closed and len(draft.classes) == 2 and not decided_positive(draft.classes):
+    elif draft.closed and len(draft.classes) == 2:
         offered = [*offered, *map(swapped, offered)]
     traits = {"base": base, "extra": extra, "order": order, "truth": truth}
     traits |= {"classes": "/".join(draft.classes), "coding": draft.coding, "scale": draft.scale}

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -29,10 +31,14 @@ from tests.tables.reading_judge import (
     order_differences,
     run_report,
 )
+from tests.tables.row_questions import ROW_QUESTIONS
 from tests.tables.table_drafts import BASES, Meaning, Model
+from tests.tables.tool_tables import TOOLS
 from tests.thoroughness import full, thinned
 
-TABLES, CHUNK, GATE_CHUNKS = 600, 20, (0, 7, 22)
+TABLES, CHUNK, GATE_CHUNKS = 600, 10, (3,)
+GATE_TOOLS = ("Weka", "submissions", "one-hot", "detections")
+GATE_QUESTIONS = ("fine id", "abstentions", "last rows")
 MOST_QUESTIONS = 0.05
 FLAG_SEEDS = range(24)
 
@@ -42,6 +48,43 @@ def test_tables_are_right_at_once_or_offered_by_true_readings_only(chunk: int) -
     verdicts = [judge_seed(seed) for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK)]
     failures = [describe(verdict) for verdict in verdicts if verdict.failures]
     assert not failures, "\n".join([*Tally.from_verdicts(verdicts).lines(), *failures])
+
+
+def assert_all_right(tables: Iterable[GeneratedTable]) -> None:
+    """Assert that no table is read wrongly."""
+    failures = []
+    for table in tables:
+        with folder_of_files(table.files, table.heading):
+            verdict = judge(table)
+        failures += [describe(verdict)] if verdict.failures else []
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("tool", thinned(TOOLS, GATE_TOOLS))
+def test_tables_of_a_tool_are_right_at_once_or_offered(tool: str) -> None:
+    seeds = range(2000, 2012) if full() else range(2000, 2001)
+    assert_all_right(generate(seed, base=tool, extra="none") for seed in seeds)
+
+
+@pytest.mark.parametrize("question", thinned(ROW_QUESTIONS, GATE_QUESTIONS))
+def test_rows_that_leave_a_question_are_asked_about(question: str) -> None:
+    base = "score" if question == "reversal" else "labels"
+    seeds = range(3000, 3012) if full() else range(3000, 3001)
+    tables = (generate(seed, base=base, extra=question) for seed in seeds)
+    assert_all_right(table for table in tables if table.traits["coding"] == "same")
+
+
+def test_a_table_of_a_tool_has_its_header_above_its_rows() -> None:
+    table = generate(7, base="Orange")
+    with folder_of_files(table.files, table.heading) as folder:
+        [path] = [folder / name for name in table.files]
+        names, types, parts, *rows = csv.reader(
+            path.read_text().splitlines(), delimiter=table.heading.delimiter
+        )
+    assert names == [*table.files[path.name]]
+    assert parts[names.index(table.truth)] == "class"
+    assert len(types) == len(names) == len(rows[0])
+    assert len(rows) == len(table.accepted[0].truth)
 
 
 @pytest.mark.slow
@@ -83,11 +126,12 @@ def test_order_of_rows_changes_no_reading(base: str) -> None:
 
 
 def test_half_of_the_tables_have_a_listed_name_of_truth() -> None:
-    tables = [generate(seed) for seed in range(TABLES)]
+    tables = [generate(seed) for seed in range(TABLES // 2)]
     names = {name for table in tables for name in table.roles}
+    tables = [table for table in tables if table.traits["base"] in BASES]
     assert 0.45 < np.mean([table.name_listed for table in tables]) < 0.55
     assert len(names) >= 150
-    assert len({table.truth for table in tables}) >= 60
+    assert len({table.truth for table in tables}) >= 50
 
 
 def test_a_table_depends_on_its_seed_only() -> None:

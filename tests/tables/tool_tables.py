@@ -235,6 +235,8 @@ def add_h2o(draft: Draft, names: Dice, dice: Dice) -> None:
     many = len(draft.classes) > 2
     pool = samples.TRUTH_UNLISTED_OF_MANY_CLASSES if many else samples.TRUTH_UNLISTED
     listed = names.random() < 0.5
+    if not listed and not stem:  # no column is called as only H2O calls it
+        draft.doubts.append("truth of no listed name")
     truth = str(pick(names, samples.TRUTH_CERTAIN if listed else pool))
     add_columns(draft, [add_predictions, lambda: add_truth(draft, truth)], names)
     model = model_of_probabilities("predict", matrix, label)
