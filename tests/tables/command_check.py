@@ -205,13 +205,19 @@ def largest_classes(table: GeneratedTable, wide: WideTable) -> Columns:
     return columns
 
 
-def confidence_scores(table: GeneratedTable, wide: WideTable) -> Columns:
-    """Return the probability of the positive and of the other class, from a confidence."""
+def confidence_scores(table: GeneratedTable, wide: WideTable, command: Command) -> Columns:
+    """Return the probability of the positive and of the other class, from a confidence.
+
+    It is that of the labels which a model such as `labels+confidence` names.
+    """
     by_role = {role: name for name, role in table.roles.items()}
     if "confidence" not in by_role:
         return {}
+    ending = f"+{by_role['confidence']}"
+    pairs = [name for name in command.options.get("--model", []) if name.endswith(ending)]
+    label_name = pairs[0].removesuffix(ending) if pairs else by_role["label"]
     positive = normal(table.traits["classes"].split("/")[1])
-    labels, confidences = wide.columns[by_role["label"]], wide.columns[by_role["confidence"]]
+    labels, confidences = wide.columns[label_name], wide.columns[by_role["confidence"]]
     chance = [
         float(cell) if normal(label) == positive else 1 - float(cell)
         for label, cell in zip(labels, confidences, strict=True)
@@ -257,7 +263,7 @@ def assemble(table: GeneratedTable, command: Command, percentages: str = "") -> 
     wide.models.setdefault(
         "model", [name for name, role in table.roles.items() if role == "probability"]
     )
-    wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide)
+    wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide, command)
     rescale(command, wide, percentages)
     drop_missing(command, wide)
     condition = command.value("--where")
@@ -404,7 +410,8 @@ def spoken_or_claimed(
     name = command.value(option)
     if name is not None:
         return [name]
-    claimed = [column for column, column_role in table.roles.items() if column_role == role]
+    roles = {role, "count"} if role == "weight" else {role}
+    claimed = [column for column, column_role in table.roles.items() if column_role in roles]
     return [None, *(column for column in claimed if column not in ignored)]
 
 

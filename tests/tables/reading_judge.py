@@ -158,8 +158,9 @@ def judge_offer(
         return [(kind, f"{offer.command}\n      {last_line(finished.err)}")], None
     result = json.loads(finished.out)
     if table.closed:
-        differing = closest_differences(table, [result])
-        complaints = [differing] if differing else []
+        meanings = [*table.accepted, *table.offered]
+        is_true = any(not reading_differences(result, meaning) for meaning in meanings)
+        complaints = [] if is_true else [closest_differences(table, [result])]
     else:
         complaints = command_complaints(table, offer.command, result)
     failures = [
@@ -213,7 +214,11 @@ def more_are_named(table: GeneratedTable, finished: Done) -> bool:
 def closest_differences(table: GeneratedTable, results: Sequence[dict[str, Any]]) -> str:
     """Return in what the results differ from the readings that are known."""
     meanings = [*table.accepted, *table.offered]
-    pairs = [reading_differences(result, meaning) for result in results for meaning in meanings]
+    pairs = [
+        reading_differences(result, meaning) or [f"is the reading: {meaning.words}"]
+        for result in results
+        for meaning in meanings
+    ]
     return "; ".join(min(pairs, key=len)) if pairs else "no offer gave a result"
 
 
