@@ -319,8 +319,14 @@ def unknown_column_error(
 ) -> DataError:
     """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
-    hint = suggestion(name, columns) or (
-        flag and f"add {OPTION}{flag} NAME{END} with one of these columns"
+    parts = [part.strip() for part in name.split(",")]
+    several = None
+    if flag is not None and len(parts) > 1 and {*parts} <= {*columns}:
+        several = f"repeat the option: {' '.join(format_option(flag, part) for part in parts)}"
+    hint = (
+        several
+        or suggestion(name, columns)
+        or (flag and f"add {OPTION}{flag} NAME{END} with one of these columns")
     )
     what = f"no column {quote_name(name)}; columns: {list_names(columns)}"
     return DataError.new(what, "unknown-column", file, hint=hint)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, ValuesView
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from clfeval.errors import DataError, UsageError, bad_option, quote_name
 from clfeval.tables.source import FRAME
 
+Values: TypeAlias = Any  # a list, an array, a Series or an iterator
 Y_TRUE = "y_true"  # the first of two arguments
 
 
@@ -20,12 +21,12 @@ def no_array_error(name: str, values: object) -> UsageError:
     return bad_option(message, "give a value for each row: a list or an array")
 
 
-def listed_values(values: Any) -> Any:
+def listed_values(values: Values) -> Values:
     """Return a generator, an iterator or a view of a dictionary as a list; else as it is."""
     return list(values) if isinstance(values, (Iterator, ValuesView)) else values
 
 
-def flat_values(name: str, values: Any) -> Any:
+def flat_values(name: str, values: Values) -> Values:
     """Return the values of a column without a second dimension of one column.
 
     Masked values become missing ones, sparse arrays dense ones and bytes texts. Errors: UsageError
@@ -46,7 +47,7 @@ def flat_values(name: str, values: Any) -> Any:
     raise bad_option(message, hint)
 
 
-def column_values(name: str, values: Any) -> Any:
+def column_values(name: str, values: Values) -> Values:
     """Return values without masks, of dense arrays; UsageError for a single value."""
     if isinstance(values, (str, bytes, os.PathLike, Mapping)):
         raise no_array_error(name, values)
@@ -65,7 +66,7 @@ def column_values(name: str, values: Any) -> Any:
     return values
 
 
-def shape_of(name: str, values: Any) -> tuple[int, ...]:
+def shape_of(name: str, values: Values) -> tuple[int, ...]:
     """Return the shape of values; DataError for lists of different lengths."""
     try:
         return tuple(np.shape(values))
@@ -75,7 +76,7 @@ def shape_of(name: str, values: Any) -> tuple[int, ...]:
         raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
 
 
-def _without_mask(values: Any) -> Any:
+def _without_mask(values: Values) -> Values:
     """Return a masked array with NaN, or None, in place of its masked values."""
     if not np.ma.is_masked(values):
         return np.asarray(values.data)
@@ -86,7 +87,7 @@ def _without_mask(values: Any) -> Any:
     return texts_or_numbers
 
 
-def _flattened(values: Any, shape: tuple[int, ...]) -> Any:
+def _flattened(values: Values, shape: tuple[int, ...]) -> Values:
     """Return the values of one column, which lists, arrays and Series of lists may hold."""
     if isinstance(values, np.ndarray):
         return values.reshape(-1)

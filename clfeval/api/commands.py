@@ -20,7 +20,7 @@ from clfeval.counts.rows import truth_digest
 from clfeval.counts.sample import Sample, read_sample
 from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line
-from clfeval.measures.catalog import equivalent_names, find_measure
+from clfeval.measures.catalog import equivalent_names, find_measure, requested_measure
 from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input, split_path, table_paths
@@ -70,10 +70,11 @@ def add_gate_measures(
 
     more = []
     for limit in gates.limits:
-        measure = find_measure(limit.metric.partition(":")[0])
+        name = limit.metric.partition(":")[0]
+        measure = requested_measure(name)
         there = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # by any name
         if measure is not None and measure.needs in LIMITED and not there:
-            more.append(limit.metric)
+            more.append(limit.metric if find_measure(name) is measure else measure.id)
     asked = tuple(dict.fromkeys((*as_list(given.get("measure")), *more)))
     return {**given, "measure": asked} if more else dict(given)
 

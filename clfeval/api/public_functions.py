@@ -16,6 +16,7 @@ import numpy as np
 
 from clfeval.api.array_values import (
     Y_TRUE,
+    Values,
     column_values,
     flat_values,
     listed_values,
@@ -181,14 +182,16 @@ def _integer_classes(values: Any) -> Any:
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else values
 
 
-def _truth_values(truth: Any) -> Any:
+def _truth_values(truth: Values) -> Values:
     """Return the true classes of the first of two arguments; UsageError if it has none."""
     truth = listed_values(truth)
     if _is_frame(truth) and len(_names(truth)) == 1:
         truth = truth[_names(truth)[0]]
     if not _is_array(truth):
-        what = "the first of two arguments must be an array of true classes"
-        raise UsageError.new(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
+        message = "the first of two arguments must be an array of true classes"
+        raise UsageError.new(
+            message, "bad-option", hint="use report(y_true, y_prob) or report(table)"
+        )
     return flat_values(Y_TRUE, truth)
 
 

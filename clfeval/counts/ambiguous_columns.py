@@ -307,12 +307,13 @@ def _threshold_of_scale(
     kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(middle, "probabilities")
     if kind == "probabilities" and any(ranges[model][1] > 1 for model in scores):
         kind += " with rounding errors"
-    if {*cuts.values()} == {PERCENT} and settled.roles.ranks and not settled.columns.answer:
+    in_percent = alone and {*cuts.values()} == {PERCENT}
+    if in_percent and settled.roles.ranks and not settled.columns.answer:
         models = [
-            f"{known.name}:percent" if known in scores else known.name
-            for known in settled.columns.models
+            f"{scored.name}:percent" if scored in scores else scored.name
+            for scored in settled.columns.models
         ]
         option = " ".join(format_option("--model", name) for name in models[:MAX_VALUES_IN_HINT])
         return f"if they are {kind}, add {option}", {"model": tuple(models)}
-    divided = " or divide them by 100" if {*cuts.values()} == {PERCENT} and alone else ""
+    divided = " or divide them by 100" if in_percent else ""
     return f"if they are {kind}, add {option}{divided}", {"threshold": thresholds}

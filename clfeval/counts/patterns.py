@@ -14,7 +14,7 @@ from clfeval.arrays import MOST, Bools, Counts, Floats, Ints, Number
 from clfeval.counts import clusters_and_weights
 from clfeval.records import dataclass, replace
 from clfeval.tables.frames import Frame, collect, nw
-from clfeval.tables.layouts.long import CountsRow
+from clfeval.tables.layouts.counts_table import CountsRow
 
 
 class WithUnit(Protocol):

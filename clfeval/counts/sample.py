@@ -19,7 +19,7 @@ from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 from clfeval.tables.input import ColumnNames, Input, find_column
-from clfeval.tables.layouts.long import CountsRow, read_confusion_files
+from clfeval.tables.layouts.counts_table import CountsRow, read_confusion_files
 from clfeval.tables.predictions import Facts, Predictions
 
 ConfusionSlices = Mapping[str | None, ConfusionCounts]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from clfeval.arrays import Floats, divide
+from clfeval.errors import quote_name
 from clfeval.measures import (
     calibration,
     composite_scores,
@@ -18,6 +19,7 @@ from clfeval.measures import (
     probability,
     ranking,
 )
+from clfeval.measures.other_names import OTHER_NAMES, macro_stem, plain_heading, typing_error_of
 from clfeval.measures.record import Measure, Needs
 from clfeval.placeholders import END, OPTION
 
@@ -93,6 +95,7 @@ CATALOG: Mapping[str, Measure] = {
 }
 
 _AT_CUT = r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)"
+_TASK = r"^(binary|multiclass|multilabel)(?=[a-z])"  # of torchmetrics
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z][a-z])"
 # names for two different areas under the precision-recall curve
 TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
@@ -100,7 +103,8 @@ TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 
 def normalize_name(name: str) -> str:
     """Return a name in the form of ids: `ROC AUC` as `roc_auc`, `BrierScore` as `brier_score`."""
-    return re.sub(r"[\s\-./]+", "_", re.sub(_CAMEL, "_", name.strip()).casefold())
+    plain = re.sub(r"[\s\-./]+", "_", re.sub(_CAMEL, "_", plain_heading(name)).casefold())
+    return re.sub(_TASK, r"\1_", plain)
 
 
 def _typed_names(measure: Measure) -> set[str]:
@@ -119,6 +123,12 @@ def find_measure(name: str) -> Measure | None:
     return next(iter(_measures_named(name)), None)
 
 
+def requested_measure(name: str) -> Measure | None:
+    """Return the measure of a requested name, with parameters or as a macro average."""
+    plain = plain_heading(name).partition(":")[0]
+    return find_measure(plain) or find_measure(macro_stem(normalize_name(plain)) or "")
+
+
 def equivalent_names(name: str) -> list[str]:
     """Return all names of a measure in results: the given one, ids, then aliases."""
     direct = _measures_named(name)
@@ -127,6 +137,12 @@ def equivalent_names(name: str) -> list[str]:
     found = {m.id: m for m in (*direct, *twins)}
     aliases = (alias for m in found.values() for alias in m.aliases)
     return list(dict.fromkeys([name, *found, *aliases]))
+
+
+def suggest_name(name: str, names: Iterable[str]) -> str | None:
+    """Return `did you mean 'x'?` for a typing error of a known name of a measure; else None."""
+    close = typing_error_of(normalize_name(name), names)
+    return None if close is None else f"did you mean {quote_name(close)}?"
 
 
 def threshold_hint(name: str) -> str | None:
@@ -168,6 +184,10 @@ def _measures_named(name: str) -> list[Measure]:
     """Return the measures with exactly this name, matching ids first."""
     asked = dict.fromkeys([name.casefold(), normalize_name(name)])
     found = {m.id: m for one in asked for m in _MEASURES_BY_NAME.get(one, ())}
+    other = OTHER_NAMES.get(normalize_name(name).removesuffix("_score"))
+    other = OTHER_NAMES.get(normalize_name(name), other)
+    if not found and other is not None:
+        return [CATALOG[other]]
     return sorted(found.values(), key=lambda m: m.id not in asked)
 
 
@@ -184,7 +204,9 @@ _LOWER_IS_BETTER = (
     r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 _HIGHER_IS_BETTER = (
-    r"(?:^|_)(?:scores?|acc|accuracy|b?auc\d*|auroc|auprc|aupr|prauc|rocauc|ap|map|f_?\d?|f_?beta|"
+    r"(?:^|_)(?:roc|aucpr|genauigkeit|präzision|trefferquote|sensitivität|spezifität|exactitude|"
+    r"précision|rappel|sensibilité|spécificité|exactitud|precisión|sensibilidad|especificidad|"
+    r"accuratezza|precisione|scores?|b?acc|accuracy|b?auc\d*|auroc|auprc|aupr|prauc|rocauc|ap|map|f_?\d?|f_?beta|"
     r"precision|recall|prec|rec|sens|sensitivity|spec|specificity|kappa|mcc|g_?means?|jaccard|iou|"
     r"dice|ndcg\d*|mrr|bleu\d*|rouge\d*|meteor|bertscore|r2|youden|informedness|markedness|hits?|"
     r"npv|ppv|tpr|tnr|gini|ks|lift|gain|balanced|quality|reward|win_?rate|wins?|power|coverage|"

@@ -17,7 +17,7 @@ from clfeval.formatting import (
     format_share,
     quote_if_ambiguous,
 )
-from clfeval.measures.catalog import CATALOG, find_measure, measure_title
+from clfeval.measures.catalog import CATALOG, measure_title, requested_measure
 from clfeval.pages.chart import Rank
 from clfeval.pages.schema import (
     Column,
@@ -358,7 +358,7 @@ MEASURED_MEANINGS: Mapping[str, str] = {
 def requested_rows(result: Document) -> list[Row]:
     """Return measures of a report, not of single classes, requested by name or only by a set."""
     known = result.tables["models"][0]
-    found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
+    found = [requested_measure(name) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}
     rows = [row for row in result.unsliced_rows("measures") if row["estimator"] != "class"]
     other = {row["measure"] for row in rows if None in found and row["measure"] not in known}

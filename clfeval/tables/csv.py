@@ -92,8 +92,9 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     header_bytes = sum(len(name.encode()) for name in columns)
     above = source.comments.count(b"\n")
     all_read = all_bytes and (not rows or rows[-1][0] < SAMPLE_ROWS)
-    ragged = len(sample) < len(rows)
-    return CsvHead(columns, sample, header_bytes, above + header_row, all_read, ragged)
+    return CsvHead(
+        columns, sample, header_bytes, above + header_row, all_read, ragged=len(sample) < len(rows)
+    )
 
 
 def refuse_utf16(source: SourceFile, start: bytes) -> None:
@@ -149,14 +150,14 @@ ENOUGH = 1 << 16  # bytes that show an encoding
 
 def likely_encoding(source: SourceFile) -> Encoding:
     """Return the likeliest encoding of a file that is not UTF-8, by its lines with other bytes."""
-    kept = b""
+    lines = b""
     with source.path.open("rb") as stream:
         for line in stream:
             if not line.isascii():
-                kept += line
-            if len(kept) > ENOUGH:
+                lines += line
+            if len(lines) > ENOUGH:
                 break
-    return guess_encoding(kept)
+    return guess_encoding(lines)
 
 
 def encoding_hint(source: SourceFile) -> str:

@@ -47,7 +47,8 @@ def wide_encoding(start: bytes) -> Encoding | None:
         return UTF_16
     pairs = start[:400]
     half = len(pairs) // 2
-    even, odd = pairs[0::2].count(0), pairs[1::2].count(0)
+    even = pairs[0::2].count(0)
+    odd = pairs[1::2].count(0)
     if half > 1 and odd > 0.9 * half and not even:
         return UTF_16_LE
     if half > 1 and even > 0.9 * half and not odd:

@@ -45,7 +45,7 @@ from clfeval.tables.scan import (
     spell_labels,
     unreadable_error,
 )
-from clfeval.tables.source import SourceFile
+from clfeval.tables.source import SourceFile, refuse_count_summary
 
 if TYPE_CHECKING:
     from clfeval.tables.columns import Columns
@@ -235,6 +235,7 @@ def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> Data
 
 def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
     """Read the header of a text below its comments, returned in the source; DataError."""
+    refuse_count_summary(source.name, source.path)
     source = skip_comments(source)
     try:
         head = read_csv_head(source)

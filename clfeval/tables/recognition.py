@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -22,7 +22,7 @@ from clfeval.tables.input import (
     parse_facets,
     refuse_ignored_columns,
 )
-from clfeval.tables.layouts import long, wide
+from clfeval.tables.layouts import counts_table, long, wide
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample, sample_is_whole
 from clfeval.tables.readings.abstentions import refuse_abstentions
@@ -51,7 +51,7 @@ from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
 
 # in order of recognition
-LAYOUTS = (long.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
+LAYOUTS = (counts_table.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,7 @@ class Recognised:
 
 def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> Recognised:
     """Recognise the layout of a table, and the roles of its columns; DataError if several fit."""
-    columns = list(profiles)
-    facets, slice_columns = parse_facets(roles, columns), roles.by
+    facets, slice_columns = parse_facets(roles, list(profiles)), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     ignored = _ignored_columns(file, profiles, roles)
     used = {name: column for name, column in profiles.items() if name not in ignored}
@@ -236,11 +235,11 @@ def recognise_predictions(
         if not roles.model:
             row_selection.refuse_train_and_test(files, profiles, roles)
         refuse_rows_in_files(files, profiles, roles)
-        refuse_copies(files, profiles, roles, is_whole=is_whole)
         is_long = partial(_is_long_table, files[0].name, profiles)
-        refuse_settings(files, profiles, roles, _model_names_of(profiles), is_long)
+        refuse_settings(files, profiles, roles, _model_names_of(profiles, roles, is_long), is_long)
         recognised = recognise(files[0].name, profiles, roles)
         refuse_abstentions(files[0].name, recognised.columns, profiles, roles)
+        refuse_copies(files, profiles, roles, is_whole=is_whole)
         if not is_whole and _needs_all_rows(files, recognised, profiles):
             return recognise_predictions(files, roles, all_rows=True)
     except UsageError as error:
@@ -277,11 +276,13 @@ def _is_long_table(file: str, profiles: Mapping[str, ColumnProfile], roles: Inpu
         return False
 
 
-def _model_names_of(profiles: Mapping[str, ColumnProfile]) -> list[str]:
+def _model_names_of(
+    profiles: Mapping[str, ColumnProfile], roles: Input, is_long: Callable[[Input], bool]
+) -> list[str]:
     """Return the column of model names of a long table, if there is one."""
     naming = find_column(profiles, ColumnNames.MODEL)
     answer = find_column(profiles, ColumnNames.PREDICTION)
-    return [naming] if naming and answer else []
+    return [naming] if naming and (answer or is_long(roles)) else []
 
 
 def _resolved_options(roles: Input, reading_roles: Input) -> Input:

@@ -392,6 +392,8 @@ _HISTORY = r'"schema":\s*"clfeval\.history/'
 _HEAD = 1 << 20  # bytes in which a line of a history is found
 _RESULT = r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/'
 _COUNT_SUMMARY = rf'{_RESULT}[^"]*"\s*,\s*"command"\s*:\s*"count"'
+SUMMARY_SUFFIX = r"(\.counts)?(\.json|\.csv)$"
+_COUNT_TABLE = r"model,kind,threshold,distinct_scores,counts\b"  # of a summary as CSV
 _TOP = r"""^["']?(version|set|defaults|runs|history|x-[\w-]+)["']?[ \t]*:(?=\s|$)"""
 _KEYS = "(?m)" + _TOP
 _BATCH = rf"(?m)(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}"
@@ -435,9 +437,10 @@ def refuse_result(name: str, path: Path) -> None:
 
 def refuse_count_summary(name: str, path: Path) -> None:
     """Raise UsageError for a saved result of `count`, which does not hold the counts."""
-    if not re.search(_COUNT_SUMMARY, _beginning(path)):
+    beginning = _beginning(path)
+    if not (re.search(_COUNT_SUMMARY, beginning) or re.match(_COUNT_TABLE, beginning)):
         return
-    counts = f"{name.removesuffix('.json').removesuffix('.counts')}.counts.parquet"
+    counts = f"{re.sub(SUMMARY_SUFFIX, '', name)}.counts.parquet"
     hint = format_command_line(["clfeval", "count", "TABLE", "--save", counts])
     message = "this is a summary of clfeval count, which holds no counts"
     raise UsageError.new(message, "wrong-format", name, hint=hint)

@@ -54,6 +54,8 @@ def format_of_file(name: str, said: str = "") -> FileFormat:
     if not fits:
         what = f"{said}'{name}': unknown suffix"
         hint = f"one of {', '.join(BY_SUFFIX)}; or a folder of pictures, ending in /"
+        if end.endswith(".parquet"):
+            hint = f"write counts as {name[: -len('.parquet')]}{COUNTS}; else {hint}"
         raise UsageError.new(what, "bad-suffix", hint=hint)
     return BY_SUFFIX[max(fits, key=len)]
 

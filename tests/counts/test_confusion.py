@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.tables.layouts.long import CountsRow
+from clfeval.tables.layouts.counts_table import CountsRow
 from tests.reference import Row, confusion
 from tests.strategies import counts_of, tables
 from tests.thoroughness import examples

@@ -44,12 +44,14 @@ def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quoted_words")  # of broken lines
 def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path) -> None:
     fine = read(tmp_path / "suite.yaml", range(ALL))
     assert 0 < len(fine) < ALL / 2
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quoted_words")  # of broken lines
 def test_what_is_still_a_batch_runs_or_says_where_it_does_not(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     done: set[str] = set()

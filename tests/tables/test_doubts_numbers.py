@@ -179,6 +179,6 @@ def test_one_score_of_one_model_of_a_long_table_is_named() -> None:
 
 
 def test_many_scores_beyond_0_and_1_are_of_another_scale() -> None:
-    rows = "".join(f"{i % 2},{(i % 50 - 5) / 40},.5\n" for i in range(1000))
-    write("t.csv", f"truth,rf,gb\n{rows}")
+    rows = "".join(f"a{i},{i % 2},{(i % 50 - 5) / 40},.5\n" for i in range(1000))
+    write("t.csv", f"id,truth,rf,gb\n{rows}")
     assert refused("mars", "t.csv")[0] == "rf needs-threshold"

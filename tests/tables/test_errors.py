@@ -119,7 +119,8 @@ def test_a_quote_in_the_middle_of_a_field_is_only_a_character() -> None:
 def test_a_truth_that_is_an_id_or_has_too_many_classes_is_refused(
     truth: list[str], code: str | None
 ) -> None:
-    table = pl.DataFrame({"truth": truth, "m": truth[1:] + truth[:1]})
+    rows = [f"row {i}" for i in range(len(truth))]
+    table = pl.DataFrame({"text": rows, "truth": truth, "m": truth[1:] + truth[:1]})
     if code is None:
         assert clfeval.report(table).summary["rows"] == len(truth)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from clfeval.errors import ClfevalError, DataError
 from tests.process.program import clfeval as program
 from tests.tables.asking import proposals
 from tests.tables.door import encoded, write
+from tests.test_schema import VALIDATOR
 
 Columns = Mapping[str, Any]
 KINDS = ["cat", "dog", "owl"]
@@ -269,11 +271,7 @@ def r_table(delimiter: str) -> str:
 
 
 TEXTS = {
-    "weka of two": (
-        "t.csv",
-        weka_distribution(TWO, WORDS, ["distribution", ""]),
-        {**BOTH, "precision": None},
-    ),
+    "weka of two": ("t.csv", weka_distribution(TWO, WORDS, ["distribution", ""]), BOTH),
     "weka of three": ("t.csv", weka_distribution(THREE, KINDS, ["distribution", "", ""]), ALL),
     "weka short": ("t.csv", weka_distribution(THREE, KINDS, ["distribution"]), ALL),
     "orange tab": ("t.tab", orange("\t", ["d", "d", "c", "c", "c", "c"]), ALL),
@@ -288,8 +286,7 @@ TEXTS = {
 def test_a_text_with_the_header_of_a_tool_is_read_at_once(case: str) -> None:
     name, content, values = TEXTS[case]
     write(name, content)
-    known = {measure: value for measure, value in values.items() if value is not None}
-    assert has_values(clfeval.report(name, interval="none"), known)
+    assert has_values(clfeval.report(name, interval="none"), values)
 
 
 def test_errors_below_three_header_rows_name_the_row_of_the_file() -> None:
@@ -390,8 +387,10 @@ def test_counts_without_true_negatives_have_measures_of_detections(name: str) ->
     write(name, COUNTS[name])
     result = clfeval.report(name, measure=["jaccard", "fdr"])
     cells = {"sensitivity": (8, 17), "precision": (8, 12), "fdr": (4, 12), "jaccard": (8, 21)}
-    rows = {
-        row["measure"]: row["value"] for row in result.tables["measures"] if row["model"] == "a"
+    rows: dict[str, Any] = {
+        str(row["measure"]): row["value"]
+        for row in result.tables["measures"]
+        if row["model"] == "a"
     }
     for measure, (k, n) in cells.items():
         exact = [beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k)]
@@ -407,6 +406,13 @@ def test_counts_without_true_negatives_have_measures_of_detections(name: str) ->
     cells_of_a = [row for row in result.tables["confusion"] if row["model"] == "a"]
     assert [row["rows"] for row in cells_of_a] == [8, 9, 4]
     assert result.tables["models"][0]["tn"] is None
+    VALIDATOR.validate(json.loads(result.to_json()))
+
+
+def test_columns_that_a_conversion_removes_may_be_ignored() -> None:
+    write("t.csv", "class,TP,FP,FN,note\na,8,4,9,x\nb,7,1,10,y\n")
+    result = clfeval.report("t.csv", ignore="note")
+    assert [row["model"] for row in result.tables["models"]] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -428,7 +434,7 @@ def test_what_needs_true_negatives_is_refused_without_them(
 
 
 LONE = text_of([["text", "label", "score"], *([i, f"LABEL_{i % 2}", 0.9] for i in range(20))])
-REFUSED = {
+REFUSED: dict[str, str | bytes] = {
     "numbered-classes": encoded(
         pl.DataFrame({"y_true": TRUTH3, **probabilities(THREE, ["0", "1", "2"])}), "csv"
     ),
@@ -496,14 +502,8 @@ def test_a_format_that_lacks_something_is_refused_by_name(code: str) -> None:
     assert f"[{code}]" in run.err
 
 
-@pytest.mark.parametrize(
-    ("options", "sensitivity"),
-    [({"kind": "label", "model": "predicted"}, None), ({"truth": "actual"}, None)],
-)
-def test_options_come_before_what_a_format_says(
-    options: dict[str, Any], sensitivity: float | None
-) -> None:
-    del sensitivity
+@pytest.mark.parametrize("options", [{"kind": "label", "model": "predicted"}, {"truth": "actual"}])
+def test_options_come_before_what_a_format_says(options: dict[str, Any]) -> None:
     write("t.csv", encoded(pl.DataFrame(TABLES[0][1]), "csv"))
     result = clfeval.report("t.csv", **options)
     expected = recall_score(TWO.truth, TWO.labels)

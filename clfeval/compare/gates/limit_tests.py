@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -14,7 +15,7 @@ from clfeval.compare.change import MISSING, WORSE, Change
 from clfeval.compare.gates.kinds import FAIL_OVER, FAIL_UNDER, MeasureLimitKind, limit_kind
 from clfeval.compare.gates.limits import LIMITED, Limit
 from clfeval.document import PARTS, Cell, Document, Estimate, Gate, Severity
-from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
+from clfeval.errors import ErrorCollector, UsageError, list_names, quote_word, suggestion
 from clfeval.inference.influence_and_clusters import FEW_CLUSTERS
 from clfeval.measures.catalog import (
     CATALOG,
@@ -22,8 +23,11 @@ from clfeval.measures.catalog import (
     all_spellings,
     equivalent_names,
     find_measure,
+    normalize_name,
+    suggest_name,
     threshold_hint,
 )
+from clfeval.measures.other_names import macro_stem, missing_measure
 from clfeval.measures.record import AIMS, Measure
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names
@@ -81,7 +85,7 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
     """Return the name of a limit's cell: this name, or the only one of it with parameters."""
     stem = limit.metric.removesuffix(DIFFERENCE_SUFFIX)
     end = limit.metric.removeprefix(stem)
-    for name in equivalent_names(stem):
+    for name in _names_in(result, stem):
         if name + end in cells:
             return name + end
         found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
@@ -101,6 +105,7 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
     if stem.casefold() in TWO_AREAS:
         close: str | None = "write average_precision (steps) or pr_auc (trapezoids)"
     else:
+        _refuse_missing_measure(limit, stem)
         close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
         if end and {*equivalent_names(stem)} & {*known}:
             close = close or f"add {OPTION}--reference MODEL{END} and {OPTION}--measure {stem}{END}"
@@ -110,9 +115,41 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
         limited = (one.id for one in CATALOG.values() if one.needs in LIMITED)
         more = limited if result.command == "report" else ()
         names = [*known, *all_spellings([*filter(CATALOG.get, known), *more])]
-        close = suggestion(limit.metric, list(dict.fromkeys(names)))
+        close = suggest_name(limit.metric, dict.fromkeys(names))
     close = close or f"metrics: {list_names(known)}"
     raise UsageError.new(what, "unknown-metric", hint=close)
+
+
+def _names_in(result: Document, stem: str) -> list[str]:
+    """Return the names that a measure may have in a result, macro averages among them."""
+    names = [*equivalent_names(stem), normalize_name(stem)]
+    several = "positive" in result.parameters and result.parameters["positive"] is None
+    if several and (macro := macro_stem(normalize_name(stem))) is not None:
+        names += equivalent_names(macro)
+    return names
+
+
+def _refuse_missing_measure(limit: Limit, stem: str) -> None:
+    """Raise UsageError for a name of another program that has no measure."""
+    if (reason := _missing_measure(limit, stem)) is not None:
+        message = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' {reason[0]}"
+        raise UsageError.new(message, "unknown-metric", hint=reason[1])
+
+
+def _missing_measure(limit: Limit, stem: str) -> tuple[str, str] | None:
+    """Return why a name has no measure, and the gate to use in its place; None for other names."""
+    if find_measure(stem.partition(":")[0]) is not None:
+        return None
+    reason = missing_measure(normalize_name(stem))
+    negated = re.fullmatch(r"(?:.*_)?neg_(\w+)", normalize_name(stem))
+    opposite = limit_kind(limit.kind).opposite
+    if reason is None or negated is None or opposite is None or limit.part != "value":
+        return reason
+    if find_measure(negated[1]) is None:
+        return reason
+    model = "" if limit.model is None else f"{limit.model}:"
+    gate = f"--{opposite.name} {quote_word(f'{model}{negated[1]}={-limit.limit + 0:g}')}"
+    return reason[0], f"use {OPTION}{gate}{END}"
 
 
 def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from clfeval.document import PARTS, Bounds, Document, Part
 from clfeval.errors import ErrorCollector, UsageError, bad_option
+from clfeval.measures.other_names import plain_heading
 from clfeval.options.declaration import Opt, as_list, changed_options
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
@@ -65,7 +66,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     `rf:recall[site=a].low=0.8`. A drop may be a share of the baseline's value: `recall=2%`.
     """
     left, _, number = text.rpartition("=")
-    left = left.replace("O:E", "oe_ratio").removesuffix(".")  # as headings write them
+    left = plain_heading(left)
     share = kind == "max-drop" and number.endswith("%")
     limit = math.nan
     if re.fullmatch(_NUMBER, number.removesuffix("%") if share else number):
@@ -93,7 +94,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     known: Part = next((name for name in PARTS if name == part), "value")
     if slices is None:
         known = next((name for name in PARTS if metric.endswith(f".{name}")), "value")
-        metric = metric.removesuffix(f".{known}")
+        metric = plain_heading(metric.removesuffix(f".{known}"))
     return Limit(kind, metric, known, found["model"], limit, slices, share, which)
 
 
@@ -108,14 +109,20 @@ def _limit_texts(flag: str, given: object) -> tuple[str, ...]:
                 raise bad_option(
                     f"{OPTION}{flag}{END}: '{name}' has no limit", f"{{{name!r}: 0.8}}"
                 )
-            numbers = (one if isinstance(one, str) else repr(one) for one in as_list(limits))
-            texts += [f"{name}={one}" for one in numbers]
+            texts += [f"{name}={_limit_text(limit)}" for limit in as_list(limits)]
         given = texts
     given = as_list(given)
     for text in given:
         if not isinstance(text, str):
             raise bad_option(f"{OPTION}{flag}{END} {text!r:.60} is not METRIC=VALUE")
     return tuple(given)
+
+
+def _limit_text(limit: object) -> str:
+    """Return a limit as text: a text as it is, numbers of numpy as those of Python."""
+    if isinstance(limit, str):
+        return limit
+    return repr(limit.item() if hasattr(limit, "item") else limit)
 
 
 def _as_given(flag: str, given: object) -> Any:

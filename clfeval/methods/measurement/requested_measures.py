@@ -7,23 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from re import fullmatch, sub
 from typing import TYPE_CHECKING, Any, Literal
 
-from clfeval.errors import (
-    OfferedReading,
-    UsageError,
-    bad_option,
-    list_names,
-    quote_name,
-    suggestion,
-)
+from clfeval.errors import OfferedReading, UsageError, bad_option, list_names, quote_name
 from clfeval.measures.catalog import (
     CATALOG,
     TWO_AREAS,
     all_spellings,
     find_measure,
     normalize_name,
+    suggest_name,
     threshold_hint,
 )
 from clfeval.measures.odds import OutcomeCosts
+from clfeval.measures.other_names import macro_stem, missing_measure, plain_heading
 from clfeval.measures.record import PARAMETERS, STAKES, Measure, parameters_of
 from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import dataclass, replace
@@ -172,7 +167,7 @@ OF_TWO_CLASSES = replace(OF_PREDICTIONS, ids=_IDS)
 
 
 def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
-    name, _, settings = text.strip().partition(":")
+    name, _, settings = plain_heading(text).partition(":")
     key = name.strip().casefold()
     if key == "default":
         yield from (RequestedMeasure(one, CATALOG[one], {}, "default") for one in DEFAULT)
@@ -204,6 +199,10 @@ def refuse_measure(name: str, flag: str = FLAG) -> None:
         )
         hint = f"use {OPTION}{flag} average_precision{END} or {OPTION}{flag} pr_auc{END}"
         raise UsageError.new(f"{what}(trapezoids)", "unknown-measure", hint=hint)
+    reason = missing_measure(key) if find_measure_by_name(name) is None else None
+    if reason is not None:
+        what = f"{OPTION}{flag}{END}: {name.strip()} {reason[0]}"
+        raise UsageError.new(what, "unknown-measure", hint=reason[1])
 
 
 def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedMeasure:
@@ -248,7 +247,7 @@ def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> st
     for pattern, ask in SPELT:
         if found := re.fullmatch(pattern, plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
-    close = threshold_hint(name) or suggestion(name, known.names)
+    close = threshold_hint(name) or suggest_name(name, known.names)
     return close or f"{COMMAND}clfeval {known.command} --explain measures{END}"
 
 
@@ -363,7 +362,7 @@ def parse_multiclass_measures(
     default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
     found = {name: RequestedMeasure(name, CATALOG[name], {}, "default") for name in default}
     for text in names:
-        name, _, settings = text.strip().partition(":")
+        name, _, settings = plain_heading(text).partition(":")
         folded = name.casefold()
         if folded == "default":
             continue
@@ -431,6 +430,9 @@ def _is_computable(measure: Measure) -> bool:
 def _parse_multiclass_measure(
     text: str, name: str, settings: str, classes: Sequence[str]
 ) -> RequestedMeasure:
+    stem = find_measure(macro_stem(normalize_name(name)) or "")
+    if find_measure(name) is None and stem is not None and stem.classes is not None:
+        name = stem.id
     refuse_measure(name)
     measure = find_measure_by_name(name)
     if measure is None or measure.classes is None or not _is_computable(measure):

@@ -11,6 +11,7 @@ from clfeval.document import Answer, Document, Row, as_estimate, cell_value
 from clfeval.document.rows import column_values
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
+from clfeval.measures.other_names import plain_heading
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.measurement import requested_measures as requested
@@ -86,7 +87,7 @@ def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _parse_measure_name(text: str) -> str:
-    name, _, settings = text.strip().partition(":")
+    name, _, settings = plain_heading(text).partition(":")
     requested.refuse_measure(name, FLAG)
     measure = requested.find_measure_by_name(name)
     if measure is None:

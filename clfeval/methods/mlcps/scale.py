@@ -179,10 +179,10 @@ def _has_unknown_direction(table: MetricValues, place: int, *, is_free: bool) ->
     metric = table.metrics[place]
     if lower_is_better_by_name(metric):
         return not is_negated_loss(metric)
-    column = table.problem(0, place, "", "unknown-direction").column or ""
+    column = table.problem(0, place, _ASKED, "unknown-direction").column or ""
     if not is_free or column.startswith("mean_test_") or _has_known_side(metric):
         return False
-    return any(map(measure_of_column, table.metrics))
+    return any(measure_of_column(name) or _has_known_side(name) for name in table.metrics)
 
 
 def _scale_notes(

@@ -298,7 +298,8 @@ def _reversed_answer(ranked: Sequence[Row], level: float | None) -> Answer:
     1 minus the ROC AUC is that of the reversed scores.
     """
     row = ranked[-1]
-    model, estimate = str(row["model"]), as_estimate(row["roc_auc"])
+    model = str(row["model"])
+    estimate = as_estimate(row["roc_auc"])
     value = estimate.value or 0.0
     title = CATALOG["roc_auc"].title
     interval = with_interval(value, estimate.low, estimate.high, level or 0.95)

@@ -11,7 +11,7 @@ from math import isfinite, isnan
 from clfeval import formatting
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.errors import UsageError, bad_option, format_option
-from clfeval.measures.catalog import CATALOG
+from clfeval.measures.catalog import CATALOG, normalize_name
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure
 from clfeval.methods.measurement.requested_measures import (
@@ -125,7 +125,7 @@ def _check_limit(
 def _parse_rule_measure(text: str) -> RequestedMeasure:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
     name, _, settings = text.strip().partition(":")
-    if name.casefold() == NET_BENEFIT and not settings:
+    if normalize_name(name) == NET_BENEFIT and not settings:
         what = f"{OPTION}{FLAG}{END} {text}: the threshold probability is missing"
         raise bad_option(what, f"for example {OPTION}{FLAG} net_benefit:t=0.1{END}")
     found = parse_measures((text,), FLAG)

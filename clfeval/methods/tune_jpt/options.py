@@ -115,9 +115,10 @@ def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
 
 def _parse_measure_name(flag: str, text: str) -> str:
     from clfeval.measures.catalog import CATALOG, match_measure
+    from clfeval.measures.other_names import plain_heading
     from clfeval.methods.measurement import requested_measures as requested
 
-    name, _, settings = text.strip().partition(":")
+    name, _, settings = plain_heading(text).partition(":")
     requested.refuse_measure(name, flag)
     measure, tunable = requested.find_measure_by_name(name), tunable_measures()
     if measure is None:

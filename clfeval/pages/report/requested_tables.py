@@ -17,7 +17,7 @@ from clfeval.formatting import (
     printable,
     quote_if_ambiguous,
 )
-from clfeval.measures.catalog import find_measure
+from clfeval.measures.catalog import requested_measure
 from clfeval.pages.report.operating_point_tables import SHORT, same_specificity_tables
 from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
 from clfeval.pages.table_parts import (
@@ -164,7 +164,7 @@ def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     """Return rows sorted: the leading measure, then those that options name, then others."""
     asked = result.parameters
     names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
-    ids = {one.id for name in names if (one := find_measure(name.partition(":")[0])) is not None}
+    ids = {one.id for name in names if (one := requested_measure(name)) is not None}
     lead = rows[0]["measure"]
 
     def later(row: Row) -> bool:

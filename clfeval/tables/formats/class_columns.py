@@ -20,10 +20,12 @@ NUMBERS = r"\d+"
 
 
 def _classes_of_truth(table: FormatTable, names: Sequence[str]) -> tuple[str, list[str]] | None:
-    """Return the column of truth and its classes in order; None if no name says which it is."""
+    """Return the column of truth and its classes in order; None if nothing says which it is."""
     profiles = {name: table.profiles[name] for name in table.names if name not in names}
-    candidates = truth_candidates(profiles, table.options, PairFacts(profiles))
-    truths = [candidate.name for candidate in candidates]
+    truths = [table.options.truth] if table.options.truth is not None else []
+    if not truths:
+        candidates = truth_candidates(profiles, table.options, PairFacts(profiles))
+        truths = [candidate.name for candidate in candidates]
     if len(truths) != 1 or truths[0] not in profiles:
         return None
     return truths[0], sorted(profiles[truths[0]].texts)

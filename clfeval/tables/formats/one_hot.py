@@ -17,6 +17,7 @@ from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile
 
 TRUTH = "truth"
+FEWEST_ROWS = 10  # in fewer, several labels may be one in each row by chance
 _TRUE = r"(?:y_?true|y|true|truth|target|actual|label|gt|gold|ground_?truth|one_?hot)"
 _BEFORE = re.compile(rf"(?i)({_TRUE}[\W_]+)(.+)")
 _AFTER = re.compile(rf"(?i)(.+?)([\W_]+{_TRUE})")
@@ -71,7 +72,9 @@ def _has_bits(table: FormatTable, name: str) -> bool:
 
 def _is_one_hot(table: FormatTable, columns: OneHotSet) -> bool:
     names = [*columns.columns.values()]
-    return len(names) > 1 and PairFacts(table.profiles).sum_to_one(names)
+    if len(names) < 2 or table.profiles[names[0]].rows < FEWEST_ROWS:
+        return False
+    return PairFacts(table.profiles).sum_to_one(names)
 
 
 def _joined_truth(table: FormatTable, bits: Sequence[str]) -> OneHotSet | None:

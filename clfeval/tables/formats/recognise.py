@@ -17,12 +17,14 @@ from clfeval.tables.formats.tools import FORMATS
 from clfeval.tables.formats.vectors import are_vectors
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile, profile_sample
+from clfeval.tables.readings.names import Tag, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.requirements import scale_of
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile
 
 MOST_CLASSES = 20
+OF_ROWS: frozenset[Tag] = frozenset({"id", "weight", "count", "run", "cluster"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,10 @@ def read_format(file: TableFile, options: Input, *, joined: bool = False) -> For
         remark = ": ".join(filter(None, [record.tool, converted.remark]))
         remark = "; ".join(filter(None, [file.format, remark]))
         described = replace(converted.file, format=remark)
-        return FormattedTable(described, _with_options(options, {**added, **converted.options}))
+        gone = {*file.columns} - {*converted.file.columns}
+        remaining = tuple(name for name in options.ignore if name not in gone)
+        resolved = _with_options(replace(options, ignore=remaining), {**added, **converted.options})
+        return FormattedTable(described, resolved)
     return FormattedTable(file, options)
 
 
@@ -119,7 +124,8 @@ def _options_of_parts(record: TableFormat, table: FormatTable) -> dict[str, Any]
         if len(likely) != 1:
             return {}
         truth = likely[0]
-    unused = [name for part in ("unused", "outcome", "setting") for name in names.get(part, [])]
+    unused = [name for part in ("unused", "setting") for name in names.get(part, [])]
+    unused += [name for name in names.get("outcome", []) if not tags_of(name) & OF_ROWS]
     row_id = next(iter(names.get("id", [])), None)
     repeats = row_id is not None and _is_resampled(table, record, row_id, truth)
     added: dict[str, Any] = {

@@ -64,7 +64,7 @@ FORMATS = (
     TableFormat(
         "caret",
         needs={"pred": "labels", "obs": "labels", "rowIndex": "counts"},
-        parts={"obs": "truth", "pred": "labels", "rowIndex": "id", "Resample|weights": "unused"},
+        parts={"obs": "truth", "pred": "labels", "rowIndex": "id", "Resample": "unused"},
     ),
     TableFormat(
         "H2O",

@@ -20,7 +20,7 @@ from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows
 from clfeval.tables.scan import TableFile, open_typed, unreadable_error
-from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources
+from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources, refuse_count_summary
 
 
 def read_grid(table: object, said: Input) -> Grid:
@@ -65,6 +65,7 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
     elif source.text:
         grid = _of_text(source, plain=not (found.damaged or found.returns))
     else:
+        refuse_count_summary(source.name, source.path)
         data = source.path.read_bytes()
         csv.refuse_utf16(source, data)
         try:

@@ -18,22 +18,22 @@ MOST_ROWS = 0.5  # share of the rows; of more the texts are classes
 SENTENCE = 4  # words of a text that is no class, next to classes of at most two words
 CODES = {"-1", "-2", "-9", "-99", "-999", "9", "99", "999", "-1.0", "-9.0", "9.0", "99.0"}
 _ENGLISH = (
-    r"can ?not|can['’]?t|cannot|could ?n[o'’]t|unable|not able|unsure|not sure|uncertain|"
-    r"don['’]?t know|do not know|dunno|idk|no idea|refus\w*|declin\w*|abstain\w*|abstention|"
+    r"can\s?not|can['’]?t|cannot|could\s?n[o'’]t|unable|not\sable|uns[u]re|not\ss[u]re|uncertain|"
+    r"don['’]?t\sknow|do\snot\sknow|dunno|idk|no\sidea|refus\w*|declin\w*|abstain\w*|abstention|"
     r"undecided|undetermined|indeterminate|inconclusive|undecidable|insufficient|unclear|"
-    r"no (?:answer|verdict|decision|opinion|response|judge?ment|consensus)|"
-    r"not (?:enough|assessable|applicable|judged|gradable|ratable)|skip(?:ped)?|ambiguous|"
+    r"no\s(?:answer|verdict|decision|opinion|response|judge?ment|consensus)|"
+    r"not\s(?:enough|assessable|applicable|judged|gradable|ratable)|skip(?:ped)?|ambiguous|"
     r"unjudgeable|ungradable|unknown"
 )
 _OTHER_LANGUAGES = (
-    r"unbekannt|unklar|unsicher|wei(?:ß|ss) (?:es )?nicht|keine (?:angabe|ahnung|antwort)|"
-    r"enthaltung|nicht (?:beurteilbar|bewertbar|entscheidbar)|kann .*nicht|je ne sais pas|"
-    r"ne sait pas|inconnu|indéterminé|sans réponse|incertain|impossible de|no (?:lo )?(?:sé|sabe)|"
-    r"no se puede|desconocido|indeterminado|sin respuesta|abstención|non (?:lo )?so|"
-    r"non valutabile|sconosciuto|não (?:sei|sabe)|desconhecido|weet (?:ik )?niet|onbekend|"
-    r"vet (?:ej|inte)|nie wiem"
+    r"unbekannt|unklar|unsicher|wei(?:ß|ss)\s(?:es\s)?nicht|keine\s(?:angabe|ahnung|antwort)|"
+    r"enthaltung|nicht\s(?:beurteilbar|bewertbar|entscheidbar)|kann\s.*nicht|je\sne\ssais\spas|"
+    r"ne\ssait\spas|inconnu|indéterminé|sans\sréponse|incertain|impossible\sde|no\s(?:lo\s)?(?:sé|sabe)|"
+    r"no\sse\spuede|desconocido|indeterminado|sin\srespuesta|abstención|non\s(?:lo\s)?so|"
+    r"non\svalutabile|sconosciuto|não\s(?:sei|sabe)|desconhecido|weet\s(?:ik\s)?niet|onbekend|"
+    r"vet\s(?:ej|inte)|nie\swiem"
 )
-_WITHOUT_SPACES = r"не знаю|неизвестно|わからない|不明|不知道|无法|無法|모름"
+_WITHOUT_SPACES = r"не\sзнаю|неизвестно|わからない|不明|不知道|无法|無法|모름"
 _WORDS = re.compile(rf"(?i)\b(?:{_ENGLISH}|{_OTHER_LANGUAGES})\b|{_WITHOUT_SPACES}")
 
 
@@ -99,7 +99,7 @@ def _says_nothing(text: str, labels: Collection[str]) -> bool:
 def _abstentions_error(
     file: str, profiles: ColumnProfiles, texts_by_column: Mapping[str, list[str]], roles: Input
 ) -> DataError:
-    """Build the error that offers to leave the rows out, or to count a class of its own."""
+    """Build the error that offers to leave the rows out, or to count a further class."""
     problems, places = [], []
     for name, column_texts in texts_by_column.items():
         counts = profiles[name].counts
@@ -117,7 +117,7 @@ def _abstentions_error(
         words = f"{names} and the classes are scores"
         readings.append(OfferedReading(words, {"kind": "score"}))
     elif roles.several and roles.positive is None:
-        verb = "is a class of its own" if len(texts) == 1 else "are classes of their own"
+        verb = "is a further class" if len(texts) == 1 else "are further classes"
         words = f"{names} {verb}: an error where truth has another class"
         readings.append(OfferedReading(words, {"classes": texts}))
     return DataError(problems, readings=readings)

@@ -16,8 +16,8 @@ from clfeval.tables.row_selection import COPY, RowFilter
 from clfeval.tables.scan import TableFile, scan
 
 FEWEST_KINDS = 20  # different rows; of fewer each may occur several times by chance
-FEWEST_PAIRS = 20  # rows that occur twice
-FEWEST_CHANGES = 12  # of the values from one row to the next; fewer may be repeated by chance
+FEWEST_PAIRS = 50  # rows that occur twice
+FEWEST_CHANGES = 20  # of the values from one row to the next; fewer may be repeated by chance
 MARGIN = 10  # by which the inequality has to be broken
 TWICE = {2: "twice"}
 LOOKED_AT = 32  # values of a long column that are counted in all rows

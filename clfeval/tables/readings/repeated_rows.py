@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 MOST_PARTS = 3  # values of a setting that are offered
-FEWEST_CHANGES = 8  # from one class to another; fewer may be equal in other rows by chance
+FEWEST_CHANGES = 12  # from one class to another; fewer may be equal in other rows by chance
 FEWEST_IDS = 5  # fewer may be unique with another column by chance
 
 
@@ -37,6 +38,11 @@ def refuse_settings(
     """
     if roles.run is not None or roles.cluster is not None or roles.layout is not None:
         return
+    profiles = {
+        name: profile
+        for name, profile in profiles.items()
+        if not any(fnmatchcase(name, pattern) for pattern in roles.ignore)
+    }
     for row_id in _repeated_ids(profiles, roles):
         if row_id in excluded:
             return
@@ -52,7 +58,8 @@ def refuse_settings(
     if excluded or roles.by or truth is None:
         return
     for name in _possible_settings(profiles, roles, [truth]):
-        if _repeats_truth(profiles[truth], profiles[name]):
+        fraction = profiles[name].mostly_numeric and profiles[name].pointed
+        if not fraction and _repeats_truth(profiles[truth], profiles[name]):
             raise _settings_error(files, None, name, roles, is_long)
 
 

@@ -64,15 +64,14 @@ class CandidateColumn:
         width = max(profile.numbers) - min(profile.numbers) + 1
         if width == profile.rows:
             return profile.rows > 4
+        has_no_ties = profile.rows**2 / 2 > EQUAL_PAIRS * width
         is_huge = max(map(abs, profile.numbers)) > HUGE
-        pairs = profile.rows**2 / 2
-        return profile.rows > MANY_ROWS and (pairs > EQUAL_PAIRS * width or is_huge)
+        return profile.rows > MANY_ROWS and (has_no_ties or is_huge)
 
     @property
     def may_count_rows(self) -> bool:
         """True if each of many rows has its own whole number, as fine scores may have too."""
-        profile = self.profile
-        return profile.distinct and profile.is_integer and profile.rows > MANY_ROWS
+        return self.profile.distinct and self.profile.is_integer and self.profile.rows > MANY_ROWS
 
 
 def kind_of_cells(profile: ColumnProfile, classes: Collection[str]) -> CellKind:
@@ -306,7 +305,7 @@ def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
     No threshold on them gives the labels of a column.
     """
     predicted = table.labels
-    predictions = [column_of_labels for column_of_labels in predicted if column_of_labels.predicts]
+    predictions = [labels for labels in predicted if labels.predicts]
     predicted = predictions or predicted
     if column.kind != "number" or not predicted or column.profile.is_integer:
         return False
@@ -317,8 +316,7 @@ def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
     highest = most * (1 + ROUNDED)
     if not all(lowest <= number <= highest for number in column.profile.numbers):
         return False
-    names = [column_of_labels.name for column_of_labels in predicted]
-    return all(table.facts.upper_label(name, column.name) is None for name in names)
+    return all(table.facts.upper_label(labels.name, column.name) is None for labels in predicted)
 
 
 def claims_weight(column: CandidateColumn, table: TruthView) -> bool:
@@ -332,20 +330,19 @@ def claims_weight(column: CandidateColumn, table: TruthView) -> bool:
 
 def claims_count(column: CandidateColumn) -> bool:
     """Return whether a column is named like counts of equal rows, and has whole numbers."""
-    profile = column.profile
     is_called_so = "count" in column.tags and column.kind != "label"
-    return is_called_so and profile.is_integer and profile.is_nonnegative
+    return is_called_so and column.profile.is_integer and column.profile.is_nonnegative
 
 
 def claims_run(column: CandidateColumn) -> bool:
-    """Return whether a column is named like runs, folds or seeds, and has a few values."""
+    """Return whether a column is named like runs or seeds, and has a few values."""
     return "run" in column.tags and 1 < len(column.profile.texts) <= MOST_RUNS
 
 
 def claims_cluster(column: CandidateColumn) -> bool:
     """Return whether a column is named like clusters, and has repeated values."""
-    values = len(column.profile.texts)
-    return "cluster" in column.tags and not column.profile.distinct and values > 2
+    profile = column.profile
+    return "cluster" in column.tags and not profile.distinct and len(profile.texts) > 2
 
 
 def claims_id(column: CandidateColumn) -> bool:
@@ -598,7 +595,5 @@ def _is_doubtful_weight(column: CandidateColumn, table: TruthView) -> bool:
 
 def broken_words(column: CandidateColumn, table: TruthView, role: Role) -> str:
     """Return the words of the first requirement of a role that a column breaks; "" if none."""
-    of_role = (requirement for requirement in REQUIREMENTS if requirement.role == role)
-    return next(
-        (requirement.words for requirement in of_role if not requirement.holds(column, table)), ""
-    )
+    of_role = [requirement for requirement in REQUIREMENTS if requirement.role == role]
+    return next((part.words for part in of_role if not part.holds(column, table)), "")

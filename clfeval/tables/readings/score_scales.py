@@ -77,11 +77,11 @@ def with_scales(
     for pattern in roles.turned:
         models = [model for model in columns.models if fnmatchcase(model.name, pattern)]
         if not models or any(model.kind != "score" or model.confidence for model in models):
-            known = list_names([model.name for model in columns.models])
+            model_names = list_names([model.name for model in columns.models])
             message = (
                 f"{OPTION}--model {pattern}:reversed{END} needs a model with one score per row"
             )
-            raise bad_option(message, f"models: {known}")
+            raise bad_option(message, f"models: {model_names}")
         for model in models:
             _, divisor = scaled.get(model.columns[0], (0.0, 1.0))
             scaled[model.columns[0]] = (_offset_of_reversed(model, profiles), -divisor)
@@ -105,9 +105,9 @@ def scaled_profiles(
 
 def with_scaled_numbers(frame: Frame, columns: Columns) -> Frame:
     """Return a frame with the scores as they are evaluated."""
-    there = {*frame.collect_schema().names()}
+    columns_of_frame = {*frame.collect_schema().names()}
     for name, (offset, divisor) in columns.scaled.items():
-        if name in there:
+        if name in columns_of_frame:
             number = nw.col(name).cast(nw.Float64) / divisor
             frame = frame.with_columns((number + offset if offset else number).alias(name))
     return frame

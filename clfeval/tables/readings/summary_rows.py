@@ -18,8 +18,8 @@ MOST_SUMMARIES = 4  # rows of a table
 FEWEST_ROWS = 8
 MOSTLY = 0.8  # of the columns, or of the values
 _WORDS = re.compile(
-    r"(?i)\W*(?:(?:grand|sub)?[ _-]?totals?|all|overall|sums?|means?|averages?|avg|medians?|stdev|"
-    r"std|sd|summe|gesamt|insgesamt|mittelwert|durchschnitt|zwischensumme|total general|moyenne|"
+    r"(?i)\W*(?:(?:grand|sub)?[\s_-]?totals?|all|overall|sums?|means?|averages?|avg|medians?|stdev|"
+    r"std|sd|summe|gesamt|insgesamt|mittelwert|durchschnitt|zwischensumme|total\sgeneral|moyenne|"
     r"somme|ensemble|media|promedio|suma|totale|somma|média|soma|gemiddelde|totaal|som|medel|"
     r"summa|razem|średnia|toplam|ortalama|итого|всего|сумма|среднее|合计|总计|平均|合計|小计|小計|"
     r"합계|평균)\b.{0,12}"
@@ -64,8 +64,8 @@ def _has_other_values(profile: ColumnProfile, texts: Sequence[str]) -> bool:
     if not others:
         return False
     with_digits = sum(any(sign.isdigit() for sign in text) for text in others)
-    few = len(others) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(others)
-    return few or with_digits >= MOSTLY * len(others)
+    are_classes = len(others) <= MOST_SUMMARIES and profile.rows >= FEWEST_ROWS * len(others)
+    return are_classes or with_digits >= MOSTLY * len(others)
 
 
 def _numbers_of_summary(profile: ColumnProfile) -> list[str]:

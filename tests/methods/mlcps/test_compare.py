@@ -189,7 +189,9 @@ def test_metrics_that_say_the_same() -> None:
         "line": [0.2 + v / 2 for v in f1],
         "other": [0.8, 0.9, 0.1, 0.3],
     }
-    rows = clfeval.mlcps(pl.DataFrame({"model": [*"abcd"], **columns})).tables["redundant"]
+    table = pl.DataFrame({"model": [*"abcd"], **columns})
+    direction = dict.fromkeys(("same", "line", "other"), "max")
+    rows = clfeval.mlcps(table, direction=direction).tables["redundant"]
     assert {(row["first"], row["second"]): row["why"] for row in rows} == {
         ("f1", "jaccard"): "same measure",
         ("f1", "same"): "identical",

@@ -22,7 +22,7 @@ def frame(models: dict[str, list[float]], names: str = "abcdefghij") -> pl.DataF
 def test_the_example_whose_winner_hangs_on_the_order() -> None:
     """METHODS section 4: the same four numbers in two orders, .18 and .50; x lies between."""
     models = {"far": [0.9, 0.1, 0.9, 0.1], "near": [0.9, 0.9, 0.1, 0.1], "x": [0.5] * 4}
-    result = clfeval.mlcps(frame(models))
+    result = clfeval.mlcps(frame(models), direction=dict.fromkeys("abc", "max"))
     rows = {str(row["model"]): row for row in result.tables["models"]}
     assert rows["far"]["mlcps"].value == pytest.approx(0.18)
     assert rows["near"]["mlcps"].value == pytest.approx(0.50)

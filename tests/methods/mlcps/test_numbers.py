@@ -135,7 +135,8 @@ def test_a_ray_of_length_zero_takes_its_neighbours_along() -> None:
 def test_rays_of_length_zero_may_leave_no_area_at_all() -> None:
     """Every second ray is gone: no polygon is left in this order, even for a perfect model."""
     table = pl.DataFrame({"model": ["p", "q"], **{m: [1.0, 0.5] for m in "abcd"}})
-    result = clfeval.mlcps(table, metric_weight={"a": 0, "c": 0}, zero_weight="ray")
+    weights = {"a": 0, "c": 0}
+    result = clfeval.mlcps(table, metric_weight=weights, zero_weight="ray", direction={"b": "max"})
     assert "no-area" in [warning.code for warning in result.warnings]
     rows = result.tables["models"]
     assert ref.column(rows, "mlcps") == [0, 0]

@@ -30,7 +30,10 @@ def test_a_file_of_weights(tmp_path: Path) -> None:
 
 def test_the_mapping_says_the_same_as_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, "{f1: 2, mcc: 0}")
-    both = [clfeval.mlcps(FRAME, metric_weight=weight) for weight in (path, {"f1": 2, "mcc": 0})]
+    both = [
+        clfeval.mlcps(FRAME, metric_weight=weight, direction={"no": "max"})
+        for weight in (path, {"f1": 2, "mcc": 0})
+    ]
     assert both[0].to_json() == both[1].to_json()
     assert [row["metric"] for row in both[0].tables["metrics"]] == ["f1", "no", "auc"]
 
