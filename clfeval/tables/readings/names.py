@@ -82,6 +82,19 @@ PREDICTED = {
     "réponse",
     "risposta",
 }
+# names of truth that predictions have too
+_OF_EITHER = {
+    "label",
+    "labels",
+    "class",
+    "category",
+    "decision",
+    "final_decision",
+    "verdict",
+    "result",
+    "response",
+    "status",
+}
 _DECISION = ("decision_function", "log_odds", "lin_pred", "linear_predictor", "raw_output")
 # fmt: off
 MODELS = {
@@ -178,6 +191,11 @@ def is_certain_truth(name: str) -> bool:
 def is_likely_truth(name: str) -> bool:
     """Return whether truth often has this name."""
     return _plain(name) in LIKELY_TRUTH
+
+
+def is_name_of_predictions(name: str) -> bool:
+    """Return whether a name of truth is one of predictions too, such as `label`."""
+    return _plain(name) in _OF_EITHER
 
 
 def truth_rank(name: str) -> int:

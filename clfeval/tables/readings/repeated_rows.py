@@ -13,9 +13,10 @@ from clfeval.records import replace
 from clfeval.tables.frames import collect, concatenate_frames, natural_sort_key, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows, is_score
+from clfeval.tables.readings.candidate_columns import MOSTLY
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
 from clfeval.tables.readings.reading import MOST_OFFERED
-from clfeval.tables.readings.requirements import MOST_CLASSES, MOST_RUNS, MOSTLY
+from clfeval.tables.readings.requirements import MOST_CLASSES, MOST_RUNS
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
@@ -197,7 +198,7 @@ def _settings_error(
     if has_models:
         words = f"each value of {quote_name(name)} is a model"
         readings.append(OfferedReading(words, {"id": row_id, "layout": "long"}))
-    elif roles.runs and not roles.by:
+    elif roles.runs and not roles.by and name not in roles.ignore:
         words = f"each value of {quote_name(name)} is a run"
         readings.append(OfferedReading(words, {"run": name, **ids}))
     most = min(MOST_PARTS, MOST_OFFERED - len(readings))
