@@ -86,6 +86,9 @@ def with_doubtful_truth(reading: Reading, profiles: ColumnProfiles) -> Reading:
     return replace(
         reading,
         options={"truth": truth, **reading.options},
-        words=[f"{quote_name(truth)} is truth; {score} is the score of the positive class", *reading.words],
+        words=[
+            f"{quote_name(truth)} is truth; {score} is the score of the positive class",
+            *reading.words,
+        ],
         questions=[Question("which-truth", text, truth), *reading.questions],
     )

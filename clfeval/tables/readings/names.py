@@ -149,8 +149,10 @@ def words_of(name: str) -> set[str]:
 def tags_of(name: str) -> frozenset[Tag]:
     """Return what a name says of a column."""
     words = words_of(name)
+    is_weight = is_named(name, ColumnNames.WEIGHT)  # inv_prob is no probability
+    is_predicted = bool(words & PREDICTED) or _plain(name).endswith(_DECISION)
     tags: dict[Tag, bool] = {
-        "prediction": bool(words & PREDICTED) or _plain(name).endswith(_DECISION),
+        "prediction": is_predicted and not is_weight,
         "model": bool(words & MODELS),
         "confidence": bool(re.fullmatch(_CONFIDENCE, name)),
         "covariate": bool(re.fullmatch(_COVARIATE, name)),
@@ -158,7 +160,7 @@ def tags_of(name: str) -> frozenset[Tag]:
         "index": not name or is_index_name(name),
         "id": is_named(name, ColumnNames.ID),
         "like an id": bool(re.fullmatch(_LIKE_ID, name) or re.fullmatch(_JOINED_ID, name)),
-        "weight": is_named(name, ColumnNames.WEIGHT),
+        "weight": is_weight,
         "count": name.strip().casefold() in _COUNT,
         "run": is_named(name, ColumnNames.RUN),
         "cluster": is_named(name, ColumnNames.CLUSTER),
