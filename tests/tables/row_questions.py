@@ -209,6 +209,6 @@ def possible_questions(base: str, draft: Draft) -> list[str]:
         names.append("abstentions")
     if base in ("score", "scores") and draft.scale != "several":
         names.append("reversal")
-    if base in ("labels", "score", "scores", "probabilities"):
+    if base in ("labels", "score", "scores", "probabilities") and draft.coding == "same":
         names.append("last rows")
     return names

@@ -106,6 +106,8 @@ def _repeats_truth(truth: ColumnProfile, setting: ColumnProfile) -> bool:
         if label is None or value is None:
             return False
         labels_of.setdefault(value, []).append(label)
+    if len(labels_of) < 2:
+        return False  # the first rows have one value
     first, *others = labels_of.values()
     changes = sum(label != following for label, following in pairwise(first))
     return changes >= FEWEST_CHANGES and all(labels == first for labels in others)
