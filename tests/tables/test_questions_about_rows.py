@@ -205,6 +205,16 @@ def test_rows_of_each_value_of_a_column_are_models_or_parts(name: str) -> None:
         assert has_values(result_of(line), {"score": {"roc_auc": areas[value]}})
 
 
+def test_a_column_of_one_value_in_each_file_is_no_setting_of_repeated_rows() -> None:
+    kinds = np.where(TRUTH, "cat", "dog")
+    for part, order in (("a", 1), ("b", -1)):
+        columns = {"truth": kinds[::order], "rf": PROBABILITIES[::order], "wing": [part] * ROWS}
+        write(f"{part}.csv", pl.DataFrame(columns).write_csv())
+    lines = proposals(program("report", "a.csv", "b.csv", "--join", "none", "-q").err)
+    assert [line.rpartition(" --positive ")[2] for line in lines] == ["cat", "dog"]
+    assert result_of(lines[0])["summary"]["rows"] == 2 * ROWS
+
+
 def test_seeds_are_runs_of_rows_without_ids() -> None:
     columns = repeated("seed", ["1", "2"], truth=TRUTH)
     scores = columns["score"].reshape(2, ROWS)
