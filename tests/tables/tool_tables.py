@@ -304,7 +304,8 @@ def add_pipeline(draft: Draft, names: Dice, dice: Dice) -> None:
         written = [cell.upper() for cell in written]
     elif spelling != "same":
         written = [f"LABEL_{code}" for code in matrix.argmax(axis=1)]
-    if spelling == "LABEL of words":
+    is_logical = {name.casefold() for name in draft.classes} == {"false", "true"}
+    if spelling == "LABEL of words" and not is_logical:
         draft.refusable = draft.unsayable = True
         draft.doubts.append("labels in another coding")
     prefix = str(pick(names, ["", "", "pred_", "predicted_", "hf_"]))
