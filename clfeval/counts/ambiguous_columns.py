@@ -13,10 +13,12 @@ from clfeval.formatting import format_count
 from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import as_text, pl
-from clfeval.tables.input import DEFAULT_THRESHOLD
+from clfeval.tables.input import DEFAULT_THRESHOLD, JOIN_NOTHING
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, unknown_rows_error
-from clfeval.tables.readings.requirements import scale_of
+from clfeval.tables.readings.candidate_columns import scale_of
+from clfeval.tables.readings.names import is_probability_name, tags_of
 
+PREDICTIONS = {"prediction", "model", "confidence"}
 HALF = 0.005  # of the last of two decimal places
 
 
@@ -53,12 +55,18 @@ def refuse_unbounded_scores(
 
 
 def _has_measurements(settled: CountSettings, models: Mapping[ModelColumns, Range]) -> bool:
-    """Return whether some scores have a scale of their own: not 0 to 1, percent or log-odds."""
-    return any(
-        scale_midpoint(*limits) is None
-        and scale_of(settled.profiles[settled.columns.source(model)]) != "unit"
-        for model, limits in models.items()
-    )
+    """Return whether some scores have a scale of their own: not 0 to 1, percent or log-odds.
+
+    Whole numbers are percentages only in a column that is called like predictions.
+    """
+    for model, limits in models.items():
+        name = settled.columns.source(model)
+        profile, midpoint = settled.profiles[name], scale_midpoint(*limits)
+        is_called_so = bool(tags_of(name) & PREDICTIONS) or is_probability_name(name)
+        is_count = midpoint == PERCENT and profile.is_integer and not is_called_so
+        if is_count or (midpoint is None and scale_of(profile) != "unit"):
+            return True
+    return False
 
 
 def refuse_shared_threshold(settled: CountSettings, ranges: Mapping[str, Range]) -> None:
@@ -308,7 +316,8 @@ def _threshold_of_scale(
     if kind == "probabilities" and any(ranges[model][1] > 1 for model in scores):
         kind += " with rounding errors"
     in_percent = alone and {*cuts.values()} == {PERCENT}
-    if in_percent and settled.roles.ranks and not settled.columns.answer:
+    is_wide = not settled.columns.answer and settled.roles.join in (None, JOIN_NOTHING)
+    if in_percent and settled.roles.ranks and is_wide:
         models = [
             f"{scored.name}:percent" if scored in scores else scored.name
             for scored in settled.columns.models

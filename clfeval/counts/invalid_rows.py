@@ -57,9 +57,9 @@ from clfeval.tables.invalid_cells import (
     unknown_rows_error,
 )
 from clfeval.tables.profiles import NEAR_ONE, ROUNDED, ColumnProfile
+from clfeval.tables.readings.candidate_columns import RATED
 from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.notations import means_missing, null_value_hint
-from clfeval.tables.readings.requirements import RATED
 from clfeval.tables.row_selection import MOST_SLICES
 from clfeval.tables.scan import TableFile, all_distinct
 

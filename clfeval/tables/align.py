@@ -20,8 +20,9 @@ from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import engine_errors, in_polars, pl, unreadable_frame_error
 from clfeval.tables.input import FILE_NAME, JOIN_ROWS, Input
 from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.candidate_columns import kind_of_cells
 from clfeval.tables.readings.labels import known_labels
-from clfeval.tables.readings.requirements import kind_of_cells
+from clfeval.tables.readings.names import tags_of
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.scan import CellReading, Origin, TableFile, scan, unreadable_error
 
@@ -133,7 +134,7 @@ def find_lone_truth(
 ) -> str | None:
     """Return the truth column of a file without models, of ids, truth and texts; else None.
 
-    key: its column of ids.
+    Properties of the rows by their names, such as ages, are like texts. key: its column of ids.
     """
     used_names = {key, *used}
     free = {
@@ -145,7 +146,11 @@ def find_lone_truth(
     if truth is None or truth not in free:
         return None
     classes = known_labels(free[truth].texts, roles)
-    others = (profile for name, profile in free.items() if name != truth)
+    others = (
+        profile
+        for name, profile in free.items()
+        if name != truth and not tags_of(name) & {"covariate", "date"}
+    )
     kinds = {kind_of_cells(profile, classes) for profile in others}
     return truth if kinds <= {"text", "empty"} else None
 

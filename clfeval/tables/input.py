@@ -410,6 +410,11 @@ class ColumnNames:
         "survey_weights",
         "design_weight",
         "pweight",
+        "inv_prob",
+        "inverse_probability",
+        "inverse_prob",
+        "expansion_factor",
+        "expansion_weight",
         "ipw",
         "iptw",
     )

@@ -26,6 +26,7 @@ from clfeval.tables.layouts import counts_table, long, wide
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample, sample_is_whole
 from clfeval.tables.readings.abstentions import refuse_abstentions
+from clfeval.tables.readings.candidate_columns import kind_of_cells
 from clfeval.tables.readings.choice import (
     choose_reading,
     has_columns_of_labels,
@@ -38,7 +39,6 @@ from clfeval.tables.readings.labels import known_labels, spelling_as_truth, vari
 from clfeval.tables.readings.notations import refuse_decimal_commas
 from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.repeated_rows import refuse_settings
-from clfeval.tables.readings.requirements import kind_of_cells
 from clfeval.tables.readings.rows_in_files import refuse_rows_in_files
 from clfeval.tables.readings.score_scales import (
     divided_profile,
@@ -242,9 +242,10 @@ def recognise_predictions(
         refuse_copies(files, profiles, roles, is_whole=is_whole)
         if not is_whole and _needs_all_rows(files, recognised, profiles):
             return recognise_predictions(files, roles, all_rows=True)
-    except UsageError as error:
-        # labels and scores that are one model in all rows may be two in the first ones
-        if is_whole or error.problems[0].code != "unknown-model":
+    except UsageError:
+        # labels and scores that are one model in all rows may be two in the first ones, and truth
+        # may have one class there
+        if is_whole:
             raise
         return recognise_predictions(files, roles, all_rows=True)
     except DataError as error:
@@ -344,7 +345,7 @@ def _key_of_rows(files: Sequence[TableFile], roles: Input) -> Hashable | None:
     if len(sources) < len(files):
         return None
     places = tuple((source.path, source.format, source.delimiter) for source in sources)
-    columns = tuple((file.columns, file.run) for file in files)
+    columns = tuple((file.columns, file.run, file.numbered, file.format) for file in files)
     return places, columns, roles.where, roles.null_value, roles.decimal, roles.fold_labels
 
 

@@ -42,6 +42,10 @@ PROBABILITY_ALONE = (
     "prob", "y_prob", "p_hat", "risk", "probability", "y_proba", "predicted_prob", "score",
     "y_score", "pred_proba",
 )
+PERCENTAGE_ALONE = (
+    "pop", "prob_pct", "risk (%)", "Wahrscheinlichkeit (%)", "percent", "chance_percent", "p%",
+    "rain_chance", "probability", "risk",
+)
 SCORE_ALONE = (
     "score", "y_score", "risk", "risk_score", "lp", "decision_function", "anomaly_score", "bm25",
     "similarity", "margin",
@@ -62,7 +66,10 @@ LABEL_WITH_ANY_SCORE = (
 )
 LABEL_WITH_CONFIDENCE = (
     ("predicted", "confidence"), ("predicted", "prediction"), ("pred", "conf"),
-    ("llm_verdict", "llm_confidence"),
+    ("llm_verdict", "llm_confidence"), ("predicted", "sureness"), ("label_pred", "x"),
+    ("verdict", "top1"), ("prediction", "prediction_probability"), ("decision", "max_p"),
+    ("y_pred", "certainty"), ("pred", "p_of_pred"), ("choice", "strength"), ("y_hat", "score"),
+    ("answer", "Sicherheit"), ("winner", "softmax_max"),
 )
 PROBABILITY_STEMS = ("prob_", ".pred_", "p_", "proba_", "P(", "probability_", "")
 PREDICTED_WITH_PROBABILITIES = ("predict", ".pred_class", "prediction", "y_pred")
@@ -97,7 +104,10 @@ FLAGS = ("smoker", "diabetic", "prior_mi", "is_weekend", "hypertension", "marrie
 COUNTS = ("n", "N", "count", "Freq", "freq", "cnt", "frequency", "n_rows")
 WEIGHTS = ("weight", "sample_weight", "case_weight", "sampling_weight", "survey_weight", "weights")
 RUNS = ("fold", "Resample", "cv_fold", "seed", "run", "repeat", "fold_id", "random_seed")
-SETTINGS = ("threshold", ".config", "epoch", "temperature", "prompt", "lambda", "window", "setting")
+SETTINGS = (
+    "threshold", ".config", "epoch", "temperature", "prompt", "lambda", "window", "setting", "llm",
+    "engine", "judge_version", "variant", "arm", "Modell", "checkpoint", "augmentation",
+)
 TOTALS = ("total", "Total", "sum_score", "total_points")
 COPIES = ("{}.1", "{}_copy", "{}_2", "{} (1)")
 
@@ -115,6 +125,58 @@ MANY_CLASSES = (
     ("mild", "moderate", "severe"), ("cat", "dog", "fox"), ("N", "S", "V"), ("0", "1", "2"),
     ("0", "1", "2", "3", "4"), ("1", "2", "3", "4"), ("0", "1", "2", "3"),
     ("water", "forest", "urban", "crops"),
+)
+# large whole numbers that name rows, and numbers whose name says nothing
+FINE_IDS = (
+    "account_number", "Kundennummer", "client_id", "ssn", "order_no", "transaction_id", "iban_no",
+    "employee_id", "ticket", "numero_client", "device_id", "barcode", "case_number", "contract_no",
+)
+OPAQUE_NUMBERS = ("v", "ref", "nr", "x1", "code", "col_0", "key", "zahl", "b", "tag")
+ABSTENTIONS = (
+    "unsure", "I cannot judge this.", "abstain", "don't know", "refused", "cannot determine",
+    "I'm sorry, but I can't help with that.", "weiß nicht", "no answer", "no sé", "unclear",
+    "As an AI model, I cannot answer.", "inconclusive", "pass", "undetermined", "je ne sais pas",
+    "not sure", "ERROR: no response", "unbestimmt", "Unable to classify", "skipped",
+)
+WHOLE_WEIGHTS = (
+    "weight", "w", "sample_weight", "sampling_weight", "survey_weight", "wt", "pweight", "Gewicht",
+    "inv_prob", "ipw", "case_weight", "expansion_factor",
+)
+SUMMARY_WORDS = (
+    "Total", "TOTAL", "Sum", "Mean", "Average", "Gesamt", "Summe", "Grand Total", "total",
+    "Mittelwert", "AVG", "Totale", "Somme", "All",
+)
+WORDS_OF_MEANS = ("Mean", "Average", "Mittelwert", "AVG")
+ORANGE_MODELS = (
+    "Logistic Regression", "Random Forest", "kNN", "Naive Bayes", "Tree", "SVM", "Neural Network",
+)
+PIPELINE_TRUTH = ("gold", "y_true", "true_label", "expected", "truth", "target", "gold_label")
+# names of truth and of predictions in one column per class
+ONE_HOT = (
+    ("{}_true", "{}_pred"), ("true_{}", "pred_{}"), ("y_true_{}", "y_pred_{}"),
+    ("{}", "prob_{}"), ("actual_{}", "p_{}"), ("truth_{}", "score_{}"), ("target_{}", "output_{}"),
+)
+SUBMISSIONS = (
+    ("id", "target"), ("PassengerId", "Survived"), ("SK_ID_CURR", "TARGET"), ("image_id", "label"),
+    ("ID", "class"), ("row_id", "y"), ("Id", "Response"), ("enrollee_id", "default"),
+)
+SUBMISSION_FILES = (
+    ("solution.csv", ("submission.csv",)), ("truth.csv", ("sub1.csv", "sub2.csv")),
+    ("test_labels.csv", ("my_submission.csv",)), ("answers.csv", ("team_a.csv", "team_b.csv")),
+    ("y_test.csv", ("predictions.csv",)),
+)
+READER_STUDY = (
+    ("readerID", "caseID", "modalityID", "score"), ("ReaderID", "CaseID", "ModalityID", "Score"),
+    ("reader_id", "case_id", "modality_id", "score"),
+)
+R_COUNTS = (
+    ("truth", "pred", "Freq"), ("Reference", "Prediction", "Freq"), ("Truth", "Prediction", "n"),
+    ("obs", "pred", "n"), ("actual", "predicted", "Freq"), ("y_true", "y_pred", "count"),
+)
+DETECTION_COUNTS = (
+    ("tp", "fp", "fn"), ("TP", "FP", "FN"),
+    ("true_positives", "false_positives", "false_negatives"),
+    ("True Positives", "False Positives", "False Negatives"), ("n_tp", "n_fp", "n_fn"),
 )
 FILES_OF_PARTS = (("part1.csv", "part2.csv"), ("site_a.csv", "site_b.csv"), ("q1.csv", "q2.csv"))
 FILES_OF_MODELS = (("new.csv", "old.csv"), ("rf.csv", "svm.csv"), ("champion.csv", "rival.csv"))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import math
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +17,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tests.tables.generated import Columns, GeneratedTable
+from tests.tables.generated import GeneratedTable
 from tests.tables.model_facts import (
-    Facts,
     binary_facts,
     cell_value,
     differences,
@@ -27,10 +28,11 @@ from tests.tables.model_facts import (
     rank_auc,
     reading_differences,
 )
-from tests.tables.table_drafts import Array, is_number
+from tests.tables.table_drafts import Array, Columns, Facts, is_number
 
 FLAGS = {"-q", "--quiet", "-v", "--verbose", "--fold-labels", "--renormalize", "--dry-run"}
 LARGEST = "largest of"
+SCALES = (":percent", ":reversed")
 SHORT = {"-f": "--format", "-d": "--delimiter"}
 
 
@@ -73,7 +75,9 @@ class Command:
 
         A model of class probabilities is called as its columns begin: `prob` of `prob_cat`.
         """
-        values = [value.removesuffix(":percent") for value in self.options.get(option, [])]
+        values = self.options.get(option, [])
+        for scale in SCALES:
+            values = [value.removesuffix(scale) for value in values]
         patterns = [value.rpartition(":")[2] for value in values] + values
         stems = tuple(values) if option == "--model" else ()
         patterns += [part for value in values if "+" in value for part in value.split("+")]
@@ -201,13 +205,19 @@ def largest_classes(table: GeneratedTable, wide: WideTable) -> Columns:
     return columns
 
 
-def confidence_scores(table: GeneratedTable, wide: WideTable) -> Columns:
-    """Return the probability of the positive and of the other class, from a confidence."""
+def confidence_scores(table: GeneratedTable, wide: WideTable, command: Command) -> Columns:
+    """Return the probability of the positive and of the other class, from a confidence.
+
+    It is that of the labels which a model such as `labels+confidence` names.
+    """
     by_role = {role: name for name, role in table.roles.items()}
     if "confidence" not in by_role:
         return {}
+    ending = f"+{by_role['confidence']}"
+    pairs = [name for name in command.options.get("--model", []) if name.endswith(ending)]
+    label_name = pairs[0].removesuffix(ending) if pairs else by_role["label"]
     positive = normal(table.traits["classes"].split("/")[1])
-    labels, confidences = wide.columns[by_role["label"]], wide.columns[by_role["confidence"]]
+    labels, confidences = wide.columns[label_name], wide.columns[by_role["confidence"]]
     chance = [
         float(cell) if normal(label) == positive else 1 - float(cell)
         for label, cell in zip(labels, confidences, strict=True)
@@ -218,8 +228,17 @@ def confidence_scores(table: GeneratedTable, wide: WideTable) -> Columns:
     }
 
 
-def assemble(table: GeneratedTable, command: Command) -> WideTable:
-    """Return the table that a command names, without the rows that --where leaves out."""
+def percentages_of(result: Mapping[str, Any]) -> str:
+    """Return what a result says on columns that were divided by 100."""
+    texts = [note["message"] for note in result["warnings"] if note["code"] == "percentages"]
+    return " ".join(texts)
+
+
+def assemble(table: GeneratedTable, command: Command, percentages: str = "") -> WideTable:
+    """Return the table that a command names, without the rows that --where leaves out.
+
+    percentages: what the result says on columns that it divided by 100.
+    """
     files, names = {}, {}
     for word in command.files:
         stem, equals, file = word.rpartition("=")
@@ -244,9 +263,55 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
     wide.models.setdefault(
         "model", [name for name, role in table.roles.items() if role == "probability"]
     )
-    wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide)
+    wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide, command)
+    rescale(command, wide, percentages)
+    drop_missing(command, wide)
     condition = command.value("--where")
+    if condition is not None and "copy" in condition and "copy" not in wide.columns:
+        wide.columns["copy"] = copy_numbers(wide)
     return wide if condition is None else wide.filter(meets_condition(wide.columns, condition))
+
+
+def rescale(command: Command, wide: WideTable, percentages: str) -> None:
+    """Divide the percentages and reverse the scores that --model or the result says are such."""
+    values = command.options.get("--model", [])
+    for name, cells in wide.columns.items():
+        is_percent = f"{name}:percent" in values or repr(name) in percentages
+        is_reversed = f"{name}:reversed" in values
+        if not (is_percent or is_reversed):
+            continue
+        numbers = np.array([float(cell or "nan") for cell in cells]) / (100 if is_percent else 1)
+        if is_reversed:
+            numbers = 1 - numbers if numbers.min() >= 0 and numbers.max() <= 1 else -numbers
+        wide.columns[name] = [str(number) for number in numbers]
+
+
+def drop_missing(command: Command, wide: WideTable) -> None:
+    """Leave out the rows with an empty cell, or one that --null-value names, if a command does."""
+    marks = {"", *command.options.get("--null-value", [])}
+    ignored = command.names("--ignore", [*wide.columns])
+    if command.value("--missing") != "drop":
+        return
+    used = [cells for name, cells in wide.columns.items() if name not in ignored]
+    kept = [row for row, cells in enumerate(zip(*used, strict=True)) if not marks & {*cells}]
+    wide.columns = {name: [cells[row] for row in kept] for name, cells in wide.columns.items()}
+
+
+def copy_numbers(wide: WideTable) -> list[str]:
+    """Return to which copy of the table each row belongs: equal rows are dealt to the copies.
+
+    Columns with a different value in every row, such as row numbers, are no part of a copy.
+    """
+    columns = [cells for cells in wide.columns.values() if len({*cells}) < len(cells)]
+    rows = [*zip(*columns, strict=True)]
+    sizes = Counter(rows)
+    copies = math.gcd(*sizes.values())
+    seen: Counter[tuple[str, ...]] = Counter()
+    numbers = []
+    for row in rows:
+        numbers.append(str(seen[row] // (sizes[row] // copies) + 1))
+        seen[row] += 1
+    return numbers
 
 
 def normal(cell: str) -> str:
@@ -294,6 +359,8 @@ class Context:
 def possible_positives(command: Command, truth: Sequence[str]) -> list[str | None]:
     """Return the positive class of a command, either class of two, or none."""
     positive = command.value("--positive")
+    if "--classes" in command.options and positive is None:
+        return [None]
     if positive is not None:
         return [normal(positive)]
     classes = sorted({*truth})
@@ -343,7 +410,8 @@ def spoken_or_claimed(
     name = command.value(option)
     if name is not None:
         return [name]
-    claimed = [column for column, column_role in table.roles.items() if column_role == role]
+    roles = {role, "count"} if role == "weight" else {role}
+    claimed = [column for column, column_role in table.roles.items() if column_role in roles]
     return [None, *(column for column in claimed if column not in ignored)]
 
 
@@ -360,11 +428,9 @@ def column_explains(
         kinds = [kind for kind in kinds if kind != "score"]
     for kind in kinds:
         texts = [normal(cell) for cell in cells] if kind == "label" else cells
-        # percentages are divided by 100
-        for one_threshold in [threshold] if threshold is None else [threshold, 100 * threshold]:
-            facts = context.facts(texts, one_threshold, kind)
-            if not differences(row, {name: facts[name] for name in measures}):
-                return True
+        facts = context.facts(texts, threshold, kind)
+        if not differences(row, {name: facts[name] for name in measures}):
+            return True
     return False
 
 
@@ -379,6 +445,8 @@ def row_complaints(context: Context, row: Mapping[str, Any]) -> list[str]:
         numbers = {name: cell_value(row, name) for name in measures}
         if all(number is None for number in numbers.values()):
             continue
+        if context.positive is None:  # the recall of a class without rows is undefined
+            measures = [name for name in measures if numbers[name] is not None]
         if not any(column_explains(context, key, row, measures) for key in context.candidates):
             complaints.append(f"{row['model']}: no column gives its {numbers}")
     return complaints
@@ -404,7 +472,7 @@ def command_complaints(table: GeneratedTable, line: str, result: Mapping[str, An
     """Return in what the result of a printed command differs from what its options say."""
     try:
         command = Command.parse(line)
-        wide = assemble(table, command)
+        wide = assemble(table, command, percentages_of(result))
         ways = contexts(table, command, wide)
     except ValueError as error:
         return [str(error)]

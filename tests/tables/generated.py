@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import csv
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from tests.tables import column_name_samples as samples
+from tests.tables.row_questions import ROW_QUESTIONS, possible_questions
 from tests.tables.table_drafts import (
     BASE_SHARES,
     BASES,
@@ -22,8 +23,10 @@ from tests.tables.table_drafts import (
     EXTRAS,
     Array,
     Cells,
+    Columns,
     Dice,
     Draft,
+    Heading,
     Meaning,
     Model,
     is_number,
@@ -33,9 +36,11 @@ from tests.tables.table_drafts import (
     scaled,
     score_names,
 )
+from tests.tables.tool_tables import EXTENDABLE, TOOLS, swapped
 
 SEED = 56
-Columns = dict[str, Cells]
+TOOL_SHARE, QUESTION_SHARE = 0.3, 0.4
+ALL_EXTRAS = EXTRAS | ROW_QUESTIONS
 
 
 @dataclass
@@ -44,7 +49,8 @@ class GeneratedTable:
 
     accepted: readings that may be computed without a question. offered: readings of which a list of
     offers must have one. refusable: its meaning cannot be said by options. clear: truth has a
-    listed name and one look leaves one reading.
+    listed name and one look leaves one reading. heading: of every file. closed: accepted and
+    offered are all true readings, else the options of a command say whether its result is true.
     """
 
     seed: int
@@ -58,10 +64,17 @@ class GeneratedTable:
     name_listed: bool
     clear: bool
     refusable: bool
+    heading: Heading = field(default_factory=Heading)
+    closed: bool = False
 
     def without_truth(self) -> dict[str, dict[str, Cells]]:
-        """Return the files without the column of truth and its copies; empty files left out."""
+        """Return the files without the column of truth and its copies; empty files left out.
+
+        Nothing for a table that has no such column.
+        """
         gone = {name for name, role in self.roles.items() if role in ("truth", "copy of truth")}
+        if not gone:
+            return {}
         files = {}
         for file, columns in self.files.items():
             rest = {name: cells for name, cells in columns.items() if name not in gone}
@@ -83,12 +96,15 @@ class GeneratedTable:
         return files
 
 
-def write_files(files: dict[str, dict[str, Cells]], folder: Path) -> None:
-    """Write files of columns as CSV."""
+def write_files(
+    files: dict[str, dict[str, Cells]], folder: Path, heading: Heading | None = None
+) -> None:
+    """Write files of columns as delimited text."""
+    heading = heading or Heading()
     for name, columns in files.items():
         with (folder / name).open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
+            writer = csv.writer(file, lineterminator="\n", delimiter=heading.delimiter)
+            writer.writerows(heading.lines([*columns]))
             writer.writerows(zip(*columns.values(), strict=True))
 
 
@@ -215,7 +231,11 @@ def repeat_settings(draft: Draft, base: str, names_seed: list[int], dice: Dice) 
         parts.append(part)
     stacked.scale, stacked.coding = part.scale, part.coding
     stacked.refusable, stacked.unsayable = part.refusable, part.unsayable
-    stacked.add("id", "id", [f"k{row}" for row in range(rows)] * len(values))
+    with_id = dice.random() < 0.65
+    if with_id:
+        id_name = str(pick(dice, ["id", "question", "item", "case_id"]))
+        stacked.add(id_name, "id", [f"k{row}" for row in range(rows)] * len(values))
+    stacked.in_order = not with_id
     stacked.add(setting, "setting", np.repeat(values, rows).tolist())
     for name, role in part.roles.items():
         stacked.add(
@@ -228,6 +248,9 @@ def repeat_settings(draft: Draft, base: str, names_seed: list[int], dice: Dice) 
             if getattr(models[0], kind) is not None
         }
         stacked.models.append(Model(models[0].name, unranked=models[0].unranked, **arrays))
+    if len(parts[0].models) == 1:
+        single = [replace(p.models[0], name=v) for p, v in zip(parts, values, strict=True)]
+        stacked.offered.append(parts[0].meaning("one model per setting", single))
     runs = np.repeat(np.arange(len(values)), rows)
     stacked.offered.append(stacked.meaning("mean of settings", runs=runs))
     stacked.accepted = []
@@ -241,6 +264,8 @@ def repeat_settings(draft: Draft, base: str, names_seed: list[int], dice: Dice) 
 def possible_extras(base: str, draft: Draft) -> list[str]:
     """Return the further columns that make sense beside the models of a draft."""
     extras = ["date", "covariate"]
+    if base in TOOLS:
+        return extras if base in EXTENDABLE else []
     if "joined" in base:
         return extras
     extras += ["weight", "run"]
@@ -253,12 +278,13 @@ def possible_extras(base: str, draft: Draft) -> list[str]:
         extras.append("total")
     if len(draft.truth) < CONSTANT_ROWS:
         extras.append("setting")
+        extras += possible_questions(base, draft)
     return extras
 
 
 def row_order(dice: Dice, cells: Cells, order: str) -> Array:
     """Return the order of rows: as they are, shuffled, or sorted by the cells of truth."""
-    if order == "constant first":
+    if order in ("constant first", "as made"):
         return np.arange(len(cells))
     if order == "sorted":
         return np.argsort(np.array(cells), kind="stable")
@@ -292,7 +318,10 @@ def make_draft(
     seed: int, dice: Dice, base: str, extra: str | None, rows: int | None, order: str
 ) -> tuple[Draft, str]:
     """Return the models of a table and its further column, and the name of that."""
-    many_classes = "many" in base or (base in ("long", "joined labels") and dice.random() < 0.4)
+    may_be_many = base in ("long", "joined labels") or (
+        base in TOOLS and base not in ("reader study", "detections")
+    )
+    many_classes = "many" in base or (may_be_many and dice.random() < 0.4)
     size = int(dice.integers(100, 260)) if rows is None else rows
     truth, classes = draw_truth(dice, many_classes, size, order == "constant first")
     scale = pick(dice, ["unit"] * 12 + ["percent", "log-odds"] * 2 + ["ratings", "wide"] * 2)
@@ -301,15 +330,19 @@ def make_draft(
     if "joined" in base:
         join_models(draft, dice, "labels" in base)
     else:
-        BASES[base](draft, np.random.default_rng(names_seed), dice)
+        make = TOOLS[base] if base in TOOLS else BASES[base]
+        make(draft, np.random.default_rng(names_seed), dice)
+        draft.closed = base in TOOLS
     if extra is None:
-        extra = "none"
-        if dice.random() < 0.75:
-            extra = pick(dice, possible_extras(base, draft))
+        possible = possible_extras(base, draft)
+        questions = [name for name in possible if name in ROW_QUESTIONS]
+        if questions and dice.random() < QUESTION_SHARE:
+            possible = questions
+        extra = str(pick(dice, possible)) if possible and dice.random() < 0.75 else "none"
     if extra == "setting":
         draft = repeat_settings(draft, base, names_seed, dice)
     elif extra != "none":
-        EXTRAS[extra](draft, dice)
+        ALL_EXTRAS[extra](draft, dice)
     return draft, extra
 
 
@@ -324,14 +357,28 @@ def lay_out_rows(
     draft: Draft, dice: Dice, base: str, truth: str, order: str
 ) -> tuple[dict[str, Columns], tuple[str, ...]]:
     """Return the files of a draft, their rows in order, and the words after them."""
+    if draft.ready_files:
+        return draft.ready_files, draft.words
     if "joined" in base:
         return split_models(draft, dice, truth, row_order(dice, draft.columns[truth], order))
+    order = "as made" if draft.in_order or not truth else order
     columns = lengthen(draft, dice, truth) if "long" in base else draft.columns
-    index = row_order(dice, columns[truth], order)
+    index = row_order(dice, next(iter(columns.values())) if not truth else columns[truth], order)
     columns = {name: [cells[i] for i in index] for name, cells in columns.items()}
     for name, role in draft.roles.items():
         if role == "counting id":
             columns[name] = [str(row + 1) for row in range(len(index))]
+        elif role == "restarting id":
+            columns[name] = [str(row % (len(index) // 5) + 1) for row in range(len(index))]
+    for row in draft.last_rows:
+        columns = {
+            name: [*cells, row["truth" if name == truth else name]]
+            for name, cells in columns.items()
+        }
+    if base in TOOLS:
+        return {"preds.tab" if draft.heading.delimiter == "\t" else "preds.csv": columns}, ()
+    if draft.last_rows:
+        return {"preds.csv": place_columns(columns, truth, dice)}, ()
     return split_rows(dice, place_columns(columns, truth, dice)), ()
 
 
@@ -341,20 +388,26 @@ def generate(
     """Return the table of a seed; base, extra and rows instead of drawn ones."""
     dice = np.random.default_rng([SEED, seed])
     drawn_base = dice.choice([*BASES], p=np.array(BASE_SHARES) / sum(BASE_SHARES))
-    base = base or str(drawn_base)
+    drawn_tool = str(pick(dice, [*TOOLS]))
+    base = base or (drawn_tool if dice.random() < TOOL_SHARE else str(drawn_base))
     order = str(dice.choice(["shuffled", "sorted", "constant first"], p=[0.6, 0.34, 0.06]))
     if rows is not None:
         order = "shuffled"
     draft, extra = make_draft(seed, dice, base, extra, rows, order)
     name, name_listed = draw_truth_name(dice, len(draft.classes) > 2)
-    truth = draft.add(name, "truth", draft.written(draft.truth))
-    name_copies(draft, truth)
+    if draft.truth_name is None:
+        truth = draft.add(name, "truth", draft.written(draft.truth))
+        name_copies(draft, truth)
+    else:
+        truth, name_listed = draft.truth_name, True
     files, words = lay_out_rows(draft, dice, base, truth, order)
     default = [draft.meaning("as made")]
     accepted = default if draft.accepted is None else draft.accepted
     offered = accepted if draft.offered is None else draft.offered
     if draft.unsayable:
         accepted, offered = [], []
+    elif draft.closed and len(draft.classes) == 2:
+        offered = [*offered, *map(swapped, offered)]
     traits = {"base": base, "extra": extra, "order": order, "truth": truth}
     traits |= {"classes": "/".join(draft.classes), "coding": draft.coding, "scale": draft.scale}
     traits |= {"doubts": ", ".join(draft.doubts), "files": " ".join(files)}
@@ -370,6 +423,8 @@ def generate(
         name_listed,
         clear=name_listed and not draft.doubts and one_look_is_enough(draft),
         refusable=draft.refusable,
+        heading=draft.heading,
+        closed=draft.closed,
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from tests.tables.table_drafts import Array, Meaning, Model
+from tests.tables.table_drafts import Array, Facts, Meaning, Model
 
-Facts = dict[str, float | None]
 TOLERANCE = 1e-9
 
 
@@ -68,8 +67,9 @@ def rows_facts(meaning: Meaning, model: Model, rows: Array) -> Facts:
     else:
         score = model.score[rows]
         facts["roc_auc"] = rank_auc(truth, score, weight)
-        if label is None and model.score.min() >= 0 and model.score.max() <= 1:
-            label = (score >= 0.5).astype(int)
+        is_unit = model.score.min() >= 0 and model.score.max() <= 1
+        if label is None and model.cut is not None and (model.cut > 1 or is_unit):
+            label = (score >= model.cut).astype(int)
     return facts if label is None else facts | binary_facts(truth, label, weight)
 
 
@@ -87,6 +87,8 @@ def mean_over_runs(runs: Array | None, size: int, compute: Callable[[Array], Fac
 
 def model_facts(meaning: Meaning, model: Model) -> Facts:
     """Return the numbers of a model of a reading."""
+    if model.facts is not None:
+        return model.facts
     return mean_over_runs(
         meaning.runs, len(meaning.truth), lambda rows: rows_facts(meaning, model, rows)
     )
@@ -98,12 +100,12 @@ def cell_value(row: Mapping[str, Any], measure: str) -> float | None:
     return cell["value"] if isinstance(cell, dict) else cell
 
 
-def differences(row: Mapping[str, Any], facts: Facts, unranked: bool = False) -> list[str]:
-    """Return the measures in which a row of the result differs from what it should be."""
+def differences(row: Mapping[str, Any], facts: Facts, optional: Collection[str] = ()) -> list[str]:
+    """Return the measures in which a row differs from what it should be; optional ones or none."""
     complaints = []
     for measure, value in facts.items():
         number = cell_value(row, measure)
-        if measure == "roc_auc" and unranked and number is None:
+        if measure in optional and number is None:
             continue
         if value is None or number is None:
             is_equal = value is None and number is None
@@ -114,25 +116,66 @@ def differences(row: Mapping[str, Any], facts: Facts, unranked: bool = False) ->
     return complaints
 
 
+def optional_measures(model: Model, facts: Facts) -> set[str]:
+    """Return the measures that a result may leave out: those of a threshold nobody states."""
+    measures = {"roc_auc"} if model.unranked else set()
+    if model.foreign_labels:  # recalls of classes without rows are undefined
+        measures.add("balanced_accuracy")
+    if model.label is None and model.cut not in (None, 0.5):
+        measures |= {*facts} - {"roc_auc"}
+    return measures
+
+
+def unknown_threshold(row: Mapping[str, Any], model: Model) -> list[str]:
+    """Return a complaint about labels of scores whose threshold nobody can know."""
+    is_cut = row.get("tp") is not None and row.get("threshold") is not None
+    if model.score is None or model.label is not None or model.cut is not None or not is_cut:
+        return []
+    return [f"threshold {row['threshold']}, which nothing says"]
+
+
 def model_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of all models over the whole table."""
     return [row for row in result["tables"]["models"] if row.get("slice") is None]
 
 
-def reading_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str]:
-    """Return in what a result differs from a reading; nothing if it has exactly its numbers."""
+def summary_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str]:
+    """Return in what the rows, the kind of weights and the remarks differ from a reading."""
+    complaints = []
+    total = len(meaning.truth) if meaning.weight is None else meaning.weight.sum()
+    rows = result["summary"]["rows"]
+    has_rows = all(model.facts is None for model in meaning.models)
+    if has_rows and not np.isclose(rows, total):
+        complaints.append(f"{rows} rows, not {total}")
+    is_sampling = "effective_rows" in result["summary"]
+    if meaning.sampling is not None and meaning.sampling != is_sampling:
+        complaints.append("weights of a sample are counts, or the other way round")
+    if meaning.noted and meaning.noted not in str([result["answer"], result["warnings"]]):
+        complaints.append(f"no word on {meaning.noted}")
+    return complaints
+
+
+def reading_differences(
+    result: Mapping[str, Any], meaning: Meaning, uncut: bool = False
+) -> list[str]:
+    """Return in what a result differs from a reading; nothing if it has exactly its numbers.
+
+    uncut: no option states a threshold, so scores of an unknown one must not be cut.
+    """
     rows = {str(row["model"]): row for row in model_rows(result)}
     if len(rows) != len(meaning.models):
         return [f"models {', '.join(rows)}; not {', '.join(m.name for m in meaning.models)}"]
-    total = len(meaning.truth) if meaning.weight is None else meaning.weight.sum()
-    complaints = []
-    if not np.isclose(result["summary"]["rows"], total):
-        complaints.append(f"{result['summary']['rows']} rows, not {total}")
+    complaints = summary_differences(result, meaning)
     names = sorted(meaning.models, key=lambda model: model.name not in rows)
     for model in names:
         facts = model_facts(meaning, model)
         possible = [model.name] if model.name in rows else [*rows]
-        comparisons = {name: differences(rows[name], facts, model.unranked) for name in possible}
+        optional = optional_measures(model, facts)
+        comparisons = {
+            name: differences(rows[name], facts, optional)
+            + (unknown_threshold(rows[name], model) if uncut else [])
+            for name in possible
+        }
         right = [name for name, differing in comparisons.items() if not differing]
         if right:
             del rows[right[0]]

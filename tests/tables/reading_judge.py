@@ -18,8 +18,9 @@ from typing import Any
 from tests.process.program import clfeval as program
 from tests.process.runner import Done
 from tests.tables.command_check import Command, command_complaints
-from tests.tables.generated import Columns, GeneratedTable, generate, write_files
+from tests.tables.generated import GeneratedTable, generate, write_files
 from tests.tables.model_facts import model_rows, reading_differences
+from tests.tables.table_drafts import Columns, Heading
 
 MOST_OFFERS = 4
 WRONG = (
@@ -156,7 +157,12 @@ def judge_offer(
         )
         return [(kind, f"{offer.command}\n      {last_line(finished.err)}")], None
     result = json.loads(finished.out)
-    complaints = command_complaints(table, offer.command, result)
+    if table.closed:
+        meanings = [*table.accepted, *table.offered]
+        is_true = any(not reading_differences(result, meaning) for meaning in meanings)
+        complaints = [] if is_true else [closest_differences(table, [result])]
+    else:
+        complaints = command_complaints(table, offer.command, result)
     failures = [
         ("offer differs from its options", f"{offer.command}\n      {'; '.join(complaints)}")
     ]
@@ -208,7 +214,11 @@ def more_are_named(table: GeneratedTable, finished: Done) -> bool:
 def closest_differences(table: GeneratedTable, results: Sequence[dict[str, Any]]) -> str:
     """Return in what the results differ from the readings that are known."""
     meanings = [*table.accepted, *table.offered]
-    pairs = [reading_differences(result, meaning) for result in results for meaning in meanings]
+    pairs = [
+        reading_differences(result, meaning) or [f"is the reading: {meaning.words}"]
+        for result in results
+        for meaning in meanings
+    ]
     return "; ".join(min(pairs, key=len)) if pairs else "no offer gave a result"
 
 
@@ -217,7 +227,7 @@ def judge(table: GeneratedTable) -> Verdict:
     finished = run_report([*table.files, *table.words])
     if finished.code in (0, 1):
         result = json.loads(finished.out)
-        if any(not reading_differences(result, meaning) for meaning in table.accepted):
+        if any(not reading_differences(result, meaning, uncut=True) for meaning in table.accepted):
             return Verdict(table, "right at once", [], [], finished.err)
         differing = closest_differences(table, [result])
         kind = "taken, but has to be offered" if not table.accepted else "wrong at once"
@@ -250,21 +260,21 @@ def judge_without_truth(table: GeneratedTable) -> list[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def folder_of_files(files: dict[str, Columns]) -> Any:
+def folder_of_files(files: dict[str, Columns], heading: Heading | None = None) -> Any:
     """Work in a folder that has these files."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        write_files(files, Path(folder))
+        write_files(files, Path(folder), heading)
         yield Path(folder)
 
 
 def judge_seed(seed: int) -> Verdict:
     """Judge the table of a seed, with and without its truth."""
     table = generate(seed)
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         verdict = judge(table)
     rest = table.without_truth()
     if rest:
-        with folder_of_files(rest):
+        with folder_of_files(rest, table.heading):
             failures = judge_without_truth(table)
         verdict.failures += failures
         verdict.outcome = "failed" if failures else verdict.outcome
@@ -276,7 +286,7 @@ def judge_seed(seed: int) -> Verdict:
 
 def observed_reading(table: GeneratedTable, files: dict[str, Columns]) -> tuple[Any, ...]:
     """Return the exit code with the numbers of the models, or with the offers."""
-    with folder_of_files(files):
+    with folder_of_files(files, table.heading):
         finished = run_report([*files, *table.words])
     if finished.code in (0, 1):
         rows = json.loads(finished.out)["tables"]["models"]
@@ -316,6 +326,7 @@ class Tally:
     clear_asked: int
     lone: int
     unlisted_at_once: int
+    groups: dict[str, Counter[str]]
 
     @classmethod
     def from_verdicts(cls, verdicts: Sequence[Verdict]) -> Tally:
@@ -329,6 +340,7 @@ class Tally:
             sum(not at_once(verdict) for verdict in clear),
             sum(verdict.lone for verdict in verdicts),
             sum(at_once(verdict) and not verdict.table.name_listed for verdict in verdicts),
+            grouped_outcomes(verdicts),
         )
 
     def lines(self) -> list[str]:
@@ -343,7 +355,26 @@ class Tally:
             f"questions where truth has a listed name and one look leaves one reading: "
             f"{self.clear_asked} of {self.clear} ({share:.1%}; at most 5 %)",
             *(f"  failed: {count:4} {kind}" for kind, count in self.kinds.most_common()),
+            *(f"  {group}: {counts_in_words(counts)}" for group, counts in self.groups.items()),
         ]
+
+
+def grouped_outcomes(verdicts: Sequence[Verdict]) -> dict[str, Counter[str]]:
+    """Return the outcomes of each base and of each further column."""
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    for trait in ("base", "extra"):
+        for verdict in sorted(verdicts, key=lambda verdict: verdict.table.traits[trait]):
+            outcomes = groups[f"{trait} {verdict.table.traits[trait]}"]
+            outcomes[verdict.outcome] += 1
+            outcomes["wrong with exit code 0"] += any(kind in WRONG for kind, _ in verdict.failures)
+            outcomes["clear"] += verdict.table.clear
+            outcomes["clear, but asked"] += verdict.table.clear and not at_once(verdict)
+    return dict(groups)
+
+
+def counts_in_words(counts: Counter[str]) -> str:
+    """Return counts with their names, largest first."""
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common() if count)
 
 
 def at_once(verdict: Verdict) -> bool:
@@ -372,7 +403,7 @@ def dump(verdict: Verdict, folder: Path) -> None:
     place = folder / f"{verdict.table.seed:04}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    write_files(verdict.table.files, place)
+    write_files(verdict.table.files, place, verdict.table.heading)
     words = ["clfeval", "report", *verdict.table.files, *verdict.table.words]
     (place / "command.sh").write_text(shlex.join(words) + "\n")
     (place / "verdict.txt").write_text(f"{describe(verdict)}\n\n{verdict.message}")

@@ -5,8 +5,8 @@ Every function adds columns to a draft and writes down what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,27 @@ CONSTANT_ROWS = 10_000
 Array = np.ndarray[Any, Any]
 Dice = np.random.Generator
 Cells = list[str]
+Columns = dict[str, Cells]
+Facts = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The header rows of a file: rows, the cells of columns not called by their name, delimiter.
+
+    titles: one cell per header row; a column without a cell has none in the header.
+    """
+
+    rows: int = 1
+    titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    delimiter: str = ","
+
+    def lines(self, names: Sequence[str]) -> list[Cells]:
+        """Return the header rows of columns."""
+        titles = [self.titles.get(name, (name,)) for name in names]
+        return [
+            [cell for title in titles for cell in title[row : row + 1]] for row in range(self.rows)
+        ]
 
 
 @dataclass(frozen=True)
@@ -24,6 +45,9 @@ class Model:
     """Predictions: codes of classes, scores of the positive class, probabilities of all classes.
 
     unranked: the program may leave the scores of this model out (a confidence in its label).
+    cut: the score from which on rows may be counted as positive; None if nobody can know it.
+    facts: the numbers themselves, where there are no rows. foreign_labels: it predicts what is no
+    class of truth.
     """
 
     name: str
@@ -31,13 +55,17 @@ class Model:
     score: Array | None = None
     probabilities: Array | None = None
     unranked: bool = False
+    cut: float | None = 0.5
+    facts: Facts | None = None
+    foreign_labels: bool = False
 
 
 @dataclass(frozen=True)
 class Meaning:
     """One reading of a table; of two classes, code 1 is positive. Order of rows is no part of it.
 
-    runs: the numbers are means over the groups of rows with equal values.
+    runs: the numbers are means over the groups of rows with equal values. sampling: whether weights
+    are those of a sample. noted: a word that the result must have, such as one on reversed scores.
     """
 
     words: str
@@ -46,6 +74,8 @@ class Meaning:
     classes: tuple[str, ...]
     weight: Array | None = None
     runs: Array | None = None
+    sampling: bool | None = None
+    noted: str = ""
 
     @property
     def binary(self) -> bool:
@@ -55,7 +85,12 @@ class Meaning:
 
 @dataclass
 class Draft:
-    """A table while it is made: columns by name with their roles, models, doubts of an expert."""
+    """A table while it is made: columns by name with their roles, models, doubts of an expert.
+
+    truth_name: of a table whose base adds truth. ready_files, words: of a base that writes several
+    files. in_order: the order of rows says which belong together. closed: every true reading is
+    listed. last_rows: cells by column of rows below the observations.
+    """
 
     truth: Array
     classes: tuple[str, ...]
@@ -70,6 +105,13 @@ class Draft:
     one_scale: bool = False
     refusable: bool = False
     unsayable: bool = False
+    truth_name: str | None = None
+    heading: Heading = field(default_factory=Heading)
+    ready_files: dict[str, Columns] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    in_order: bool = False
+    closed: bool = False
+    last_rows: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, name: str, role: str, cells: Sequence[str]) -> str:
         """Add a column and return the name it got, which no other column has."""
@@ -201,14 +243,21 @@ def foreign_coding(draft: Draft, names: Dice) -> str:
 
 def score_names(scale: str) -> tuple[str, ...]:
     """Return names of a lone score on a scale."""
-    return samples.PROBABILITY_ALONE if scale in ("unit", "percent") else samples.SCORE_ALONE
+    if scale == "percent":
+        return samples.PERCENTAGE_ALONE
+    return samples.PROBABILITY_ALONE if scale == "unit" else samples.SCORE_ALONE
+
+
+def cut_of(scale: str) -> float | None:
+    """Return the score from which on programs count a row as positive; None if none is known."""
+    return {"unit": 0.5, "percent": 50.0}.get(scale)
 
 
 def add_score(draft: Draft, names: Dice, dice: Dice) -> None:
     """Add one column of scores."""
     values, cells = scaled(latent_scores(dice, draft.truth), draft.scale)
     name = draft.add(pick(names, score_names(draft.scale)), "score", cells)
-    draft.models.append(Model(name, score=values))
+    draft.models.append(Model(name, score=values, cut=cut_of(draft.scale)))
 
 
 def add_scores(draft: Draft, names: Dice, dice: Dice) -> None:
@@ -223,7 +272,8 @@ def add_scores(draft: Draft, names: Dice, dice: Dice) -> None:
         draft.doubts.append("scores on several scales")
     for name, scale in zip(chosen_names, scales, strict=True):
         values, cells = scaled(latent_scores(dice, draft.truth), scale)
-        draft.models.append(Model(draft.add(name, "score", cells), score=values))
+        name = draft.add(name, "score", cells)
+        draft.models.append(Model(name, score=values, cut=cut_of(scale)))
 
 
 def add_labels_with_scores(draft: Draft, names: Dice, dice: Dice) -> None:
@@ -344,7 +394,9 @@ def add_blood_value(draft: Draft, dice: Dice) -> None:
         draft.doubts.append("number beside classes")
         return
     name = draft.add(name, "possible model", cells)
-    complete = draft.meaning("with the marker", [*draft.models, Model(name, score=values)])
+    complete = draft.meaning(
+        "with the marker", [*draft.models, Model(name, score=values, cut=None)]
+    )
     draft.accepted = [complete]
     draft.offered = [complete, draft.meaning("without the marker")]
     draft.doubts.append("marker or property")
@@ -435,7 +487,7 @@ def add_total(draft: Draft, dice: Dice) -> None:
     whole_numbers = all(model.score is None for model in draft.models)
     cells = [str(int(value)) if whole_numbers else str(value) for value in values]
     name = draft.add(pick(dice, samples.TOTALS), "possible model", cells)
-    complete = draft.meaning("with the total", [*draft.models, Model(name, score=values)])
+    complete = draft.meaning("with the total", [*draft.models, Model(name, score=values, cut=None)])
     draft.accepted = [complete]
     draft.offered = [complete, draft.meaning("without the total")]
     if whole_numbers:  # beside labels only it ranks against nothing
@@ -452,7 +504,7 @@ def add_copy(draft: Draft, dice: Dice) -> None:
         name = pick(dice, samples.COPIES).format(model.name)
         role = draft.roles[model.name]
         name = draft.add(name, role, draft.columns[model.name])
-        content = Model(name, score=model.score) if role == "score" else Model(name, model.label)
+        content = replace(model, name=name) if role == "score" else Model(name, model.label)
         complete = draft.meaning("with the copy", [*draft.models, content])
         draft.accepted = draft.offered = [complete, rest]
         return

@@ -474,6 +474,40 @@ def test_logits_of_two_models_stay_two_models() -> None:
     assert measured(result, "logit_svm")["roc_auc"] == pytest.approx(area)
 
 
+def test_equal_differences_of_logits_are_ties() -> None:
+    """2.3 - 2.1 and 1.4 - 1.2 differ as binary numbers."""
+    write("t.csv", "truth,logit_0,logit_1\n" + "1,2.1,2.3\n0,1.2,1.4\n" * 5)
+    assert measured(clfeval.report("t.csv"))["roc_auc"] == 0.5
+
+
+@pytest.mark.parametrize("negative", ["0", "-1", "False"])
+def test_the_class_1_of_weka_is_positive(negative: str) -> None:
+    classes = [negative, "True" if negative == "False" else "1"]
+    columns = {**WEKA, "actual": TWO.names(TWO.truth, classes)}
+    columns |= {"predicted": TWO.names(TWO.labels, classes), "prediction": TWO.p.max(axis=1)}
+    write("t.csv", encoded(pl.DataFrame(weka(columns, classes)), "csv"))
+    sensitivity = float(recall_score(TWO.truth, TWO.labels))
+    assert has_values(clfeval.report("t.csv", interval="none"), {"sensitivity": sensitivity})
+
+
+def test_a_format_is_recognised_by_all_rows() -> None:
+    """Truth has one class in the first 10,000 rows."""
+    truth = ["neg"] * 10_000 + TRUTH
+    labels = (["NEG", "POS"] * 5000) + [label.upper() for label in LABELS]
+    surest = np.concatenate([np.full(10_000, 0.6), TWO.p.max(axis=1)])
+    write("t.csv", encoded(pl.DataFrame({"truth": truth, "label": labels, "score": surest}), "csv"))
+    expected = float(accuracy_score(truth, [label.lower() for label in labels]))
+    assert has_values(clfeval.report("t.csv", interval="none"), {"accuracy": expected})
+
+
+def test_a_truth_of_no_listed_name_is_offered_beside_vectors() -> None:
+    columns = {"indexedLabel": TWO.truth * 1.0, "probability": vectors(TWO.p)}
+    write("t.csv", encoded(pl.DataFrame(columns), "csv"))
+    assert proposals(program("report", "t.csv", "-q").err) == [
+        "report t.csv -q --truth indexedLabel"
+    ]
+
+
 @pytest.mark.parametrize("settings", [1, 2])
 def test_repeated_cross_validation_has_clusters_and_settings_are_asked_about(settings: int) -> None:
     rows = [

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -29,10 +31,14 @@ from tests.tables.reading_judge import (
     order_differences,
     run_report,
 )
+from tests.tables.row_questions import ROW_QUESTIONS
 from tests.tables.table_drafts import BASES, Meaning, Model
+from tests.tables.tool_tables import TOOLS
 from tests.thoroughness import full, thinned
 
-TABLES, CHUNK, GATE_CHUNKS = 600, 20, (0, 7, 22)
+TABLES, CHUNK, GATE_CHUNKS = 600, 10, (3,)
+GATE_TOOLS = ("Weka", "submissions", "one-hot", "detections")
+GATE_QUESTIONS = ("fine id", "abstentions", "last rows")
 MOST_QUESTIONS = 0.05
 FLAG_SEEDS = range(24)
 
@@ -44,13 +50,50 @@ def test_tables_are_right_at_once_or_offered_by_true_readings_only(chunk: int) -
     assert not failures, "\n".join([*Tally.from_verdicts(verdicts).lines(), *failures])
 
 
+def assert_all_right(tables: Iterable[GeneratedTable]) -> None:
+    """Assert that no table is read wrongly."""
+    failures = []
+    for table in tables:
+        with folder_of_files(table.files, table.heading):
+            verdict = judge(table)
+        failures += [describe(verdict)] if verdict.failures else []
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("tool", thinned(TOOLS, GATE_TOOLS))
+def test_tables_of_a_tool_are_right_at_once_or_offered(tool: str) -> None:
+    seeds = range(2000, 2012) if full() else range(2000, 2001)
+    assert_all_right(generate(seed, base=tool, extra="none") for seed in seeds)
+
+
+@pytest.mark.parametrize("question", thinned(ROW_QUESTIONS, GATE_QUESTIONS))
+def test_rows_that_leave_a_question_are_asked_about(question: str) -> None:
+    base = "score" if question == "reversal" else "labels"
+    seeds = range(3000, 3012) if full() else range(3000, 3001)
+    tables = (generate(seed, base=base, extra=question) for seed in seeds)
+    assert_all_right(table for table in tables if table.traits["coding"] == "same")
+
+
+def test_a_table_of_a_tool_has_its_header_above_its_rows() -> None:
+    table = generate(7, base="Orange")
+    with folder_of_files(table.files, table.heading) as folder:
+        [path] = [folder / name for name in table.files]
+        names, types, parts, *rows = csv.reader(
+            path.read_text().splitlines(), delimiter=table.heading.delimiter
+        )
+    assert names == [*table.files[path.name]]
+    assert parts[names.index(table.truth)] == "class"
+    assert len(types) == len(names) == len(rows[0])
+    assert len(rows) == len(table.accepted[0].truth)
+
+
 @pytest.mark.slow
 def test_clear_tables_are_rarely_asked_about() -> None:
     clear = [table for table in map(generate, range(TABLES)) if table.clear]
     assert len(clear) > 100
     questions = []
     for table in clear:
-        with folder_of_files(table.files):
+        with folder_of_files(table.files, table.heading):
             verdict = judge(table)
         if not at_once(verdict):
             questions.append(describe(verdict))
@@ -63,7 +106,7 @@ def test_a_covariate_of_two_values_beside_labels_is_a_model_and_stated(seed: int
     flags = [name for name, role in table.roles.items() if role == "possible model"]
     if not flags or [meaning.words for meaning in table.accepted] != ["with the flag"]:
         return  # its values are not those of truth
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         finished = run_report([*table.files, *table.words])
     if finished.code == 0:
         assert flags[0] in model_names(finished)
@@ -83,11 +126,12 @@ def test_order_of_rows_changes_no_reading(base: str) -> None:
 
 
 def test_half_of_the_tables_have_a_listed_name_of_truth() -> None:
-    tables = [generate(seed) for seed in range(TABLES)]
+    tables = [generate(seed) for seed in range(TABLES // 2)]
     names = {name for table in tables for name in table.roles}
+    tables = [table for table in tables if table.traits["base"] in BASES]
     assert 0.45 < np.mean([table.name_listed for table in tables]) < 0.55
     assert len(names) >= 150
-    assert len({table.truth for table in tables}) >= 60
+    assert len({table.truth for table in tables}) >= 50
 
 
 def test_a_table_depends_on_its_seed_only() -> None:
@@ -133,7 +177,7 @@ def test_other_numbers_than_those_of_the_options_are_noticed() -> None:
     negative, positive = table.traits["classes"].split("/")
     words = [*table.files, f"--truth={table.truth}", f"--positive={positive}"]
     line = shlex.join(["clfeval", "report", *words])
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         result = run_result(words)
         reversed_result = run_result([*words[:-1], f"--positive={negative}"])
     assert reading_differences(result, table.accepted[0]) == []
@@ -191,7 +235,7 @@ def test_faults_of_a_list_of_offers_are_noticed(change: str, kinds: set[str]) ->
     elif change == "no such file":
         readings.append(readings[0] | {"command": "clfeval report absent.csv"})
     refusal = Done(3, "", json.dumps({"readings": readings, "try": None, "exit_code": 3}))
-    with folder_of_files(table.files):
+    with folder_of_files(table.files, table.heading):
         verdict = judge_offers(table, refusal, offers_of(refusal))
     assert {kind for kind, _ in verdict.failures} == kinds
     assert verdict.outcome == ("failed" if kinds else "offered")

@@ -205,6 +205,16 @@ def test_rows_of_each_value_of_a_column_are_models_or_parts(name: str) -> None:
         assert has_values(result_of(line), {"score": {"roc_auc": areas[value]}})
 
 
+def test_a_column_of_one_value_in_each_file_is_no_setting_of_repeated_rows() -> None:
+    kinds = np.where(TRUTH, "cat", "dog")
+    for part, order in (("a", 1), ("b", -1)):
+        columns = {"truth": kinds[::order], "rf": PROBABILITIES[::order], "wing": [part] * ROWS}
+        write(f"{part}.csv", pl.DataFrame(columns).write_csv())
+    lines = proposals(program("report", "a.csv", "b.csv", "--join", "none", "-q").err)
+    assert [line.rpartition(" --positive ")[2] for line in lines] == ["cat", "dog"]
+    assert result_of(lines[0])["summary"]["rows"] == 2 * ROWS
+
+
 def test_seeds_are_runs_of_rows_without_ids() -> None:
     columns = repeated("seed", ["1", "2"], truth=TRUTH)
     scores = columns["score"].reshape(2, ROWS)
@@ -313,6 +323,75 @@ def test_a_row_with_the_sum_or_the_mean_of_truth_is_no_observation(number: float
     write("t.csv", f"{rows}{number},0.5\n")
     [line] = proposals(program("report", "t.csv", "-q").err)
     assert has_values(result_of(line), {"p": {"roc_auc": area(TRUTH, PROBABILITIES)}})
+
+
+def test_a_row_of_totals_below_a_truth_of_no_listed_name_is_left_out_with_its_name() -> None:
+    rows = pl.DataFrame({"delirium": WORDS, "fail": 1 - PROBABILITIES, "pass": PROBABILITIES})
+    write("t.csv", f"{rows.write_csv()}All,64,80.1\n")
+    [line] = proposals(program("report", "t.csv", "--positive", "pass", "-q").err)
+    [of_model] = measured(result_of(line)).values()
+    assert of_model["roc_auc"] == pytest.approx(area(TRUTH, PROBABILITIES))
+
+
+STRATA = DICE.choice([3, 10, 25, 40], ROWS)
+WEIGHTED_AUC = roc_auc_score(TRUTH, PROBABILITIES, sample_weight=STRATA)
+
+
+@pytest.mark.parametrize("score", ["percent", "score_pct", "rf"])
+@pytest.mark.parametrize("name", ["inv_prob", "expansion_factor", "survey_weight", "ipw"])
+def test_weights_of_a_sample_are_no_models_beside_any_score(name: str, score: str) -> None:
+    scale = 1 if score == "rf" else 100
+    columns = {"truth": TRUTH, score: np.round(scale * PROBABILITIES, 2), name: STRATA}
+    write("t.csv", pl.DataFrame(columns).write_csv())
+    done = program("report", "t.csv", "-q", "-f", "json")
+    result = json.loads(done.out) if done.code == 0 else result_of(proposals(done.err)[0])
+    expected = roc_auc_score(TRUTH, columns[score], sample_weight=STRATA)
+    assert {key: of["roc_auc"] for key, of in measured(result).items()} == {
+        score: pytest.approx(expected)
+    }
+    assert "effective_rows" in result["summary"]
+
+
+def test_offers_that_name_models_keep_the_weights() -> None:
+    surest = np.maximum(PROBABILITIES, np.round(1 - PROBABILITIES, 4))
+    columns = {"default": WORDS, "predicted": VERDICTS, "prediction": surest, "weight": STRATA / 7}
+    for line in offers(columns, "--positive", "pass"):
+        assert "--weight weight" in line
+        [of_model] = measured(result_of(line)).values()
+        assert of_model["roc_auc"] == pytest.approx(WEIGHTED_AUC)
+
+
+@pytest.mark.parametrize("name", ["label", "decision"])
+def test_labels_with_their_probabilities_are_no_truth_without_a_question(name: str) -> None:
+    surest = np.maximum(PROBABILITIES, np.round(1 - PROBABILITIES, 4))
+    [line] = offers({name: VERDICTS, "score": surest}, "--positive", "pass")
+    assert f"--truth {name}" in line
+    write("t.csv", pl.DataFrame({name: WORDS, "score": PROBABILITIES}).write_csv())
+    expected = {"score": {"roc_auc": area(TRUTH, PROBABILITIES)}}
+    assert has_values(result_of("report t.csv --positive pass"), expected)
+
+
+def test_a_setting_of_one_value_is_no_confidence() -> None:
+    columns = {"obs": WORDS, "pred": VERDICTS, "cp": np.full(ROWS, 0.5)}
+    write("t.csv", pl.DataFrame(columns).write_csv())
+    expected = {"pred": {"accuracy": accuracy_score(WORDS, VERDICTS)}}
+    assert has_values(result_of("report t.csv --positive pass"), expected)
+
+
+def test_whole_numbers_of_a_property_are_no_percentages() -> None:
+    tenure = DICE.integers(1, 71, ROWS)
+    lines = offers({"truth": TRUTH, "rf": LABELS, "tenure": tenure})
+    assert all("percent" not in line for line in lines)
+
+
+def test_properties_of_rows_in_the_file_of_truth_are_no_models() -> None:
+    ids = np.arange(ROWS)
+    age = DICE.integers(20, 90, ROWS)
+    write("labels.csv", pl.DataFrame({"id": ids, "delirium": TRUTH, "age": age}).write_csv())
+    for name in ("new", "old"):
+        write(f"{name}.csv", pl.DataFrame({"id": ids, "prediction": LABELS}).write_csv())
+    result = result_of("report labels.csv new.csv old.csv --join id --truth delirium")
+    assert {*measured(result)} == {"new", "old"}
 
 
 def test_unknown_metrics_next_to_measures_need_a_direction() -> None:

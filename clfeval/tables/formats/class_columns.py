@@ -17,6 +17,7 @@ from clfeval.tables.readings.truths import truth_candidates
 
 LOGITS = r"(?i)(.*?[\W_])?logits?[\W_]*(\w.*)"  # rf_logit_1: a model and a class
 NUMBERS = r"\d+"
+DIGITS = 10  # of a difference of logits: more are errors of binary numbers
 
 
 def _classes_of_truth(table: FormatTable, names: Sequence[str]) -> tuple[str, list[str]] | None:
@@ -79,10 +80,13 @@ def _are_named_by_class(table: FormatTable, names: Sequence[str]) -> bool:
 
 
 def _softmax(names: Sequence[str]) -> list[pl.Expr]:
-    """Return exp(x) over the sum of all exp(x) for each of some columns, missing where one is."""
+    """Return exp(x) over the sum of all exp(x) for each of some columns, missing where one is.
+
+    Differences are rounded, so that those equal in decimal numbers remain ties.
+    """
     numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in names]
     largest = pl.max_horizontal(numbers)
-    exponentials = [(number - largest).exp() for number in numbers]
+    exponentials = [(number - largest).round(DIGITS).exp() for number in numbers]
     total = pl.sum_horizontal(exponentials, ignore_nulls=False)
     return [(part / total).alias(name) for name, part in zip(names, exponentials, strict=True)]
 

@@ -17,10 +17,11 @@ from clfeval.tables.formats.tools import FORMATS
 from clfeval.tables.formats.vectors import are_vectors
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile, profile_sample
+from clfeval.tables.readings.candidate_columns import scale_of
 from clfeval.tables.readings.names import Tag, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
-from clfeval.tables.readings.requirements import scale_of
 from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.recognition import profiles_of_file
 from clfeval.tables.scan import TableFile
 
 MOST_CLASSES = 20
@@ -41,8 +42,10 @@ def read_format(file: TableFile, options: Input, *, joined: bool = False) -> For
     Options of the user come first. joined: other files are joined to this one.
     """
     options = _with_options(options, file.options)
-    table = FormatTable(file, options, _profile_columns, joined)
+    first_rows = FormatTable(file, options, _profile_first_rows, joined)
+    all_rows = FormatTable(file, options, profiles_of_file, joined)
     for record in FORMATS:
+        table = first_rows if record.by_first_rows else all_rows
         columns = record.columns_by_pattern(table.names)
         is_elsewhere = record.convert is not None and not _is_local(file)
         if columns is None or is_elsewhere or not _has_cells(record, columns, table):
@@ -66,7 +69,7 @@ def read_format(file: TableFile, options: Input, *, joined: bool = False) -> For
     return FormattedTable(file, options)
 
 
-def _profile_columns(file: TableFile, options: Input) -> Mapping[str, ColumnProfile]:
+def _profile_first_rows(file: TableFile, options: Input) -> Mapping[str, ColumnProfile]:
     return profile_sample(file, options.null_value, options.decimal, fold=options.fold_labels)
 
 

@@ -85,7 +85,8 @@ class TableFormat:
     that it matches; a table without such a column has another format. parts: what columns are, by
     pattern, the first that fits. others: the part of further columns; None if they decide
     themselves. convert: returns the table in other columns, given the columns by pattern of
-    `needs`; None if it has another format after all.
+    `needs`; None if it has another format after all. by_first_rows: all tables have such names, so
+    the first rows decide; else all rows do.
     """
 
     tool: str
@@ -93,6 +94,7 @@ class TableFormat:
     parts: Mapping[str, ColumnPart] = field(default_factory=dict)
     others: ColumnPart | None = None
     convert: Convert | None = None
+    by_first_rows: bool = False
 
     def columns_by_pattern(self, names: Sequence[str]) -> dict[str, list[str]] | None:
         """Return the columns that each pattern of `needs` matches; None if one matches none."""

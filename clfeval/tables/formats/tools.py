@@ -123,5 +123,7 @@ FORMATS = (
         convert=convert_true_positives,
     ),
     TableFormat("R counts", needs={"(?i)freq|n|count": "counts"}, convert=convert_counts),
-    TableFormat("one-hot classes", needs={".+": "any"}, convert=convert_one_hot),
+    TableFormat(
+        "one-hot classes", needs={".+": "any"}, convert=convert_one_hot, by_first_rows=True
+    ),
 )

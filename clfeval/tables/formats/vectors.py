@@ -9,7 +9,8 @@ from itertools import chain
 from clfeval.tables.formats.frames import numbered_frame, replaced_columns
 from clfeval.tables.formats.record import Converted, FormatTable
 from clfeval.tables.frames import pl
-from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.truths import truth_candidates
 from clfeval.tables.scan import TableFile
 
 FIRST_ROWS = 50
@@ -104,11 +105,10 @@ def convert_vectors(table: FormatTable, columns: Mapping[str, Sequence[str]]) ->
 def _number_of_class(table: FormatTable, names: Sequence[str], size: int) -> list[str] | None:
     """Return the classes 0, 1, ... as truth, else predictions, write them; None without any."""
     profiles = {name: table.profiles[name] for name in names}
-    truth = named_truth(profiles, table.options)
-    for name in ([truth] if truth in profiles else []) + [
-        name for name in names if name.startswith("prediction")
-    ]:
-        numbers = profiles[str(name)].number_of_text
+    candidates = truth_candidates(profiles, table.options, PairFacts(profiles))
+    truths = [candidate.name for candidate in candidates if candidate.name in profiles]
+    for name in (*truths, *(name for name in names if name.startswith("prediction"))):
+        numbers = profiles[name].number_of_text
         text_of = {number: text for text, number in numbers.items()}
         if numbers and {*text_of} <= {*map(float, range(size))}:
             pointed = any("." in text for text in numbers)

@@ -13,17 +13,13 @@ from clfeval.tables.frames import Frame, concatenate_frames, natural_sort_key, n
 from clfeval.tables.input import ColumnNames, Input, Kind, find_column, match_names
 from clfeval.tables.predictions import Layout
 from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.candidate_columns import kind_of_cells
 from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.reading import Question, Reading
 from clfeval.tables.readings.repeated_rows import MOST_PARTS, rows_of_value
-from clfeval.tables.readings.requirements import (
-    MOST_RUNS,
-    TruthView,
-    kind_of_cells,
-    kind_of_predictions,
-)
+from clfeval.tables.readings.requirements import MOST_RUNS, TruthView, kind_of_predictions
 from clfeval.tables.readings.score_scales import with_scaled_numbers
 from clfeval.tables.readings.truths import TruthCandidate, truth_candidates
 from clfeval.tables.readings.weights import with_weight_kind

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from clfeval.errors import bad_option, list_names
+from clfeval.errors import bad_option, list_names, quote_name
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.readings.reading import Reading
-from clfeval.tables.readings.requirements import TruthView, may_be_confidence, scale_of
+from clfeval.tables.profiles import ColumnProfiles
+from clfeval.tables.readings.candidate_columns import scale_of
+from clfeval.tables.readings.names import is_name_of_predictions
+from clfeval.tables.readings.reading import Question, Reading
+from clfeval.tables.readings.requirements import FEW_SCORES, TruthView, may_be_confidence
 
 LOWEST = 0.5  # probability of the predicted one of two classes
 _HINT = f"name the model by both columns: {OPTION}--model LABELS+CONFIDENCES{END}"
@@ -62,3 +65,30 @@ def _refuse_other_numbers(model: ModelColumns, view: TruthView) -> None:
     if scale_of(profile) != "unit" or lowest < LOWEST:
         message = f"'{name}' holds no probabilities of the predicted class: these are 0.5 to 1"
         raise bad_option(message, f"its numbers begin at {lowest:g}")
+
+
+def with_doubtful_truth(reading: Reading, profiles: ColumnProfiles) -> Reading:
+    """Return a reading with a question if its truth may be predicted, with the only score.
+
+    Such a table of labels with their probabilities, all at least 0.5, may lack the true classes.
+    """
+    truth, models = reading.columns.truth, reading.columns.models
+    is_said = reading.claim in ("given", "values") or not is_name_of_predictions(truth)
+    if is_said or len(models) != 1 or models[0].kind != "score" or models[0].beside is not None:
+        return reading
+    (name,) = models[0].columns
+    scores, classes = profiles[name], profiles[truth].texts
+    is_certain = scale_of(scores) == "unit" and min(scores.numbers, default=0.0) >= LOWEST
+    if not is_certain or scores.rows < FEW_SCORES or len(classes) != 2:
+        return reading
+    score = quote_name(name)
+    text = f"is it truth, or is it predicted, with its probability in {score}?"
+    return replace(
+        reading,
+        options={"truth": truth, **reading.options},
+        words=[
+            f"{quote_name(truth)} is truth; {score} is the score of the positive class",
+            *reading.words,
+        ],
+        questions=[Question("which-truth", text, truth), *reading.questions],
+    )

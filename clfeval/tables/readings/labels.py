@@ -34,6 +34,7 @@ NEGATIVE_WORDS = {
 }
 # fmt: on
 _NOT = r"(?:not|non|no)[ _-]?"
+_PLACE = r"^\d+:"  # of a class, as Weka numbers it: `2:yes`
 _TAG_PARTS = "BIESLUM"
 _TAG = re.compile(rf"(?P<first>[{_TAG_PARTS}])[-_].+|.+[-_](?P<last>[{_TAG_PARTS}])")
 
@@ -113,7 +114,7 @@ def are_entity_tags(classes: Collection[str]) -> bool:
 
 def plain_label(name: str) -> str:
     """Return the words of a label in lower case, without signs and a leading `2:`."""
-    bare = re.sub(r"^\d+:", "", name)
+    bare = re.sub(_PLACE, "", name)
     return re.sub(r"[\W_]+", " ", bare.casefold()).strip() or name
 
 
@@ -130,6 +131,10 @@ def default_positive(classes: Collection[str]) -> str | None:
         if folded.keys() <= {no, yes}:
             written = next((pair[1] for pair in PAIRS if pair[0] == folded.get(no)), yes)
             return folded.get(yes, written)
+    bare = {re.sub(_PLACE, "", name).casefold(): name for name in classes}
+    for no, yes in PAIRS:
+        if bare.keys() == {no, yes} and all(re.match(_PLACE, name) for name in classes):
+            return bare[yes]  # Weka's 1:0 and 2:1
     return positive_of_words(classes)
 
 

@@ -82,6 +82,19 @@ PREDICTED = {
     "réponse",
     "risposta",
 }
+# names of truth that predictions have too
+_OF_EITHER = {
+    "label",
+    "labels",
+    "class",
+    "category",
+    "decision",
+    "final_decision",
+    "verdict",
+    "result",
+    "response",
+    "status",
+}
 _DECISION = ("decision_function", "log_odds", "lin_pred", "linear_predictor", "raw_output")
 # fmt: off
 MODELS = {
@@ -136,8 +149,10 @@ def words_of(name: str) -> set[str]:
 def tags_of(name: str) -> frozenset[Tag]:
     """Return what a name says of a column."""
     words = words_of(name)
+    is_weight = is_named(name, ColumnNames.WEIGHT)  # inv_prob is no probability
+    is_predicted = bool(words & PREDICTED) or _plain(name).endswith(_DECISION)
     tags: dict[Tag, bool] = {
-        "prediction": bool(words & PREDICTED) or _plain(name).endswith(_DECISION),
+        "prediction": is_predicted and not is_weight,
         "model": bool(words & MODELS),
         "confidence": bool(re.fullmatch(_CONFIDENCE, name)),
         "covariate": bool(re.fullmatch(_COVARIATE, name)),
@@ -145,7 +160,7 @@ def tags_of(name: str) -> frozenset[Tag]:
         "index": not name or is_index_name(name),
         "id": is_named(name, ColumnNames.ID),
         "like an id": bool(re.fullmatch(_LIKE_ID, name) or re.fullmatch(_JOINED_ID, name)),
-        "weight": is_named(name, ColumnNames.WEIGHT),
+        "weight": is_weight,
         "count": name.strip().casefold() in _COUNT,
         "run": is_named(name, ColumnNames.RUN),
         "cluster": is_named(name, ColumnNames.CLUSTER),
@@ -178,6 +193,11 @@ def is_certain_truth(name: str) -> bool:
 def is_likely_truth(name: str) -> bool:
     """Return whether truth often has this name."""
     return _plain(name) in LIKELY_TRUTH
+
+
+def is_name_of_predictions(name: str) -> bool:
+    """Return whether a name of truth is one of predictions too, such as `label`."""
+    return _plain(name) in _OF_EITHER
 
 
 def truth_rank(name: str) -> int:

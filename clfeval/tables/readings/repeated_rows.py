@@ -13,12 +13,15 @@ from clfeval.records import replace
 from clfeval.tables.frames import collect, concatenate_frames, natural_sort_key, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows, is_score
+from clfeval.tables.readings.candidate_columns import MOSTLY
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
+from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.reading import MOST_OFFERED
-from clfeval.tables.readings.requirements import MOST_CLASSES, MOST_RUNS, MOSTLY
-from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.readings.requirements import MOST_CLASSES, MOST_RUNS
+from clfeval.tables.readings.truths import truth_candidates
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
+MOST_TRUTHS = 3  # columns that may be truth, of a table without a name that says so
 MOST_PARTS = 3  # values of a setting that are offered
 FEWEST_CHANGES = 12  # from one class to another; fewer may be equal in other rows by chance
 FEWEST_IDS = 5  # fewer may be unique with another column by chance
@@ -54,13 +57,14 @@ def refuse_settings(
             is_possible = is_called_so or _fits_once_per_value(profiles[row_id], profiles[name])
             if is_possible and _occurs_once_per_value(files, keys, name, roles):
                 raise _settings_error(files, row_id, name, roles, is_long)
-    truth = named_truth(profiles, roles)
-    if excluded or roles.by or truth is None:
+    if excluded or roles.by:
         return
-    for name in _possible_settings(profiles, roles, [truth]):
-        fraction = profiles[name].mostly_numeric and profiles[name].pointed
-        if not fraction and _repeats_truth(profiles[truth], profiles[name]):
-            raise _settings_error(files, None, name, roles, is_long)
+    candidates = truth_candidates(profiles, roles, PairFacts(profiles))[:MOST_TRUTHS]
+    for truth in [candidate.name for candidate in candidates if candidate.name in profiles]:
+        for name in _possible_settings(profiles, roles, [truth]):
+            fraction = profiles[name].mostly_numeric and profiles[name].pointed
+            if not fraction and _repeats_truth(profiles[truth], profiles[name]):
+                raise _settings_error(files, None, name, roles, is_long)
 
 
 def _repeated_ids(profiles: ColumnProfiles, roles: Input) -> list[str]:
@@ -102,6 +106,8 @@ def _repeats_truth(truth: ColumnProfile, setting: ColumnProfile) -> bool:
         if label is None or value is None:
             return False
         labels_of.setdefault(value, []).append(label)
+    if len(labels_of) < 2:
+        return False  # the first rows have one value
     first, *others = labels_of.values()
     changes = sum(label != following for label, following in pairwise(first))
     return changes >= FEWEST_CHANGES and all(labels == first for labels in others)

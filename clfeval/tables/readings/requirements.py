@@ -13,124 +13,26 @@ from typing import Literal
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.profiles import NEAR_ONE, ROUNDED, ColumnProfile, are_mostly_numbers
+from clfeval.tables.profiles import ROUNDED, ColumnProfile
+from clfeval.tables.readings.candidate_columns import (
+    BARRED,
+    CandidateColumn,
+    CellKind,
+    ScoreScale,
+    kind_of_cells,
+    scale_of,
+)
 from clfeval.tables.readings.class_columns import pairs_of_one_name
-from clfeval.tables.readings.labels import known_labels, spelling_as_truth
-from clfeval.tables.readings.names import Tag, copied_name, tags_of
+from clfeval.tables.readings.labels import known_labels
+from clfeval.tables.readings.names import copied_name, tags_of
 from clfeval.tables.readings.pair_facts import FEW_ROWS, PairFacts
 
 Role = Literal["model", "labels", "confidence", "weight", "run", "cluster", "id", "unused"]
-CellKind = Literal["label", "number", "text", "empty"]
-ScoreScale = Literal["unit", "percent", "signed", "whole", "real", ""]
 
 MOST_CLASSES = 20  # of a column that may be truth
 MOST_RUNS = 33
 FEW_SCORES = 20  # rows; of fewer all scores of the positive class may be high by chance
-MANY_ROWS = 33  # of more the numbers of rows differ by chance in no score
-EQUAL_PAIRS = 3  # pairs of equal scores by chance; of so many expected ones there are some
-HUGE = 10_000_000  # whole numbers beyond it are no scores
-RATED = 20  # numbers up to it are ratings, not percentages
 FLAGS = {"0", "1", "false", "true", "0.0", "1.0"}  # values of columns that are often no models
-MOSTLY = 0.9  # share of the values that make a scale
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateColumn:
-    """A column next to a truth: its name, what that says, its profile, and what follows from both.
-
-    kind: classes of truth, numbers, other texts, or no cells. scale: that of its numbers.
-    """
-
-    name: str
-    tags: frozenset[Tag]
-    profile: ColumnProfile
-    kind: CellKind
-    scale: ScoreScale = ""
-
-    @property
-    def predicts(self) -> bool:
-        """True if its name is that of a prediction or of a model."""
-        return bool(self.tags & {"prediction", "model", "confidence"})
-
-    @property
-    def counts_rows(self) -> bool:
-        """True if each row has its own whole number, as scores do not have by chance.
-
-        Each whole number occurs once, or many rows have numbers of a narrow range, or huge ones.
-        """
-        profile = self.profile
-        if not (profile.distinct and profile.is_integer and profile.numbers):
-            return False
-        width = max(profile.numbers) - min(profile.numbers) + 1
-        if width == profile.rows:
-            return profile.rows > 4
-        has_no_ties = profile.rows**2 / 2 > EQUAL_PAIRS * width
-        is_huge = max(map(abs, profile.numbers)) > HUGE
-        return profile.rows > MANY_ROWS and (has_no_ties or is_huge)
-
-    @property
-    def may_count_rows(self) -> bool:
-        """True if each of many rows has its own whole number, as fine scores may have too."""
-        return self.profile.distinct and self.profile.is_integer and self.profile.rows > MANY_ROWS
-
-
-def kind_of_cells(profile: ColumnProfile, classes: Collection[str]) -> CellKind:
-    """Return what the cells of a column are next to a truth with some classes.
-
-    One invalid cell changes nothing.
-    """
-    texts = profile.texts
-    if not texts:
-        return "empty"
-    spelled = spelling_as_truth(texts, classes)
-    strange = texts.difference(spelled)
-    if not strange:
-        return "label"
-    if profile.mostly_numeric and (profile.all_numbers or are_mostly_numbers(strange)):
-        return "number"
-    return "label" if spelled else "text"
-
-
-def scale_of(profile: ColumnProfile) -> ScoreScale:
-    """Return the scale of the numbers of a column: that of nine in ten of them."""
-    numbers = profile.numbers
-    if not numbers:
-        return ""
-    counts = profile.counts
-    unit_rows = number_rows = 0
-    for text, number in profile.number_of_text.items():
-        rows = counts.get(text, 1)
-        number_rows += rows
-        if 0 <= number <= 1:
-            unit_rows += rows
-    if unit_rows >= MOSTLY * number_rows:
-        return "unit"
-    lowest, greatest = min(numbers), max(numbers)
-    if lowest < 0 < greatest:
-        return "signed"
-    if lowest >= 0 and greatest <= NEAR_ONE:
-        return "unit"
-    if lowest >= 0 and RATED < greatest <= 100:
-        return "percent"
-    return "whole" if profile.is_integer else "real"
-
-
-# names of other parts than those of models
-_BARRED: frozenset[Tag] = frozenset(
-    {
-        "covariate",
-        "share",
-        "id",
-        "index",
-        "run",
-        "weight",
-        "cluster",
-        "count",
-        "date",
-        "error",
-        "like an id",
-    }
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +94,7 @@ class TruthView:
         """The columns of numbers that can hardly be anything but scores."""
         scores = []
         for column in self.free:
-            plain = column.scale == "unit" and not column.tags & _BARRED
+            plain = column.scale == "unit" and not column.tags & BARRED
             if column.kind == "number" and (column.predicts or plain):
                 scores.append(column)
         return [column for column in scores if not is_coded(column, self)]
@@ -201,7 +103,7 @@ class TruthView:
     def labels(self) -> list[CandidateColumn]:
         """The columns of truth's labels that have no other part by their names."""
         labels = [column for column in self.free if column.kind == "label"]
-        return [column for column in labels if column.predicts or not column.tags & _BARRED]
+        return [column for column in labels if column.predicts or not column.tags & BARRED]
 
     @cached_property
     def base_scales(self) -> set[ScoreScale]:
@@ -236,7 +138,7 @@ class TruthView:
             if column.kind in ("label", "number")
             and not column.counts_rows
             and (len(column.profile.texts) > 1 or column.profile.rows < MOST_CLASSES)
-            and (column.predicts or not column.tags & _BARRED)
+            and (column.predicts or column.is_percentage or not column.tags & BARRED)
             and not is_coded(column, self)
         }
 
@@ -307,7 +209,8 @@ def may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
     predicted = table.labels
     predictions = [labels for labels in predicted if labels.predicts]
     predicted = predictions or predicted
-    if column.kind != "number" or not predicted or column.profile.is_integer:
+    is_constant = len(column.profile.texts) < 2  # a setting
+    if column.kind != "number" or not predicted or column.profile.is_integer or is_constant:
         return False
     most = {"unit": 1.0, "percent": 100.0}.get(column.scale)
     if most is None:

@@ -8,8 +8,9 @@ from typing import Any
 from clfeval.errors import join_texts, quote_name
 from clfeval.records import dataclass, field
 from clfeval.tables.columns import ModelColumns
+from clfeval.tables.readings.candidate_columns import CandidateColumn
 from clfeval.tables.readings.reading import Question
-from clfeval.tables.readings.requirements import CandidateColumn, Role
+from clfeval.tables.readings.requirements import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,10 @@ def answers(
             for model in models
         )
         for name, role in assignment.roles.items():
-            if (role == "confidence" and name not in assignment.asked) or role == "labels":
+            is_fixed = name not in assignment.asked
+            if role == "weight" and is_fixed:
+                options["weight"] = name  # --model leaves other columns out
+            if (role in ("confidence", "weight") and is_fixed) or role == "labels":
                 names_by_phrase.setdefault(_phrase_of_role(columns[name], role), []).append(name)
     elif declined:
         options["ignore"] = tuple(declined)

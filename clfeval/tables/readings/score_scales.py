@@ -14,13 +14,14 @@ from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import Frame, nw
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
-from clfeval.tables.readings.names import is_probability_name
+from clfeval.tables.readings.candidate_columns import scale_of
+from clfeval.tables.readings.names import Tag, is_probability_name, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
-from clfeval.tables.readings.requirements import scale_of
 
 HUNDRED = 100.0
 FEWEST_ROWS = 5  # fewer may sum to 100 by chance
 ROUNDED = 0.05  # of numbers with one decimal place
+_NO_SCORES: frozenset[Tag] = frozenset({"weight", "count", "id", "index", "run", "cluster", "date"})
 FINE = 3  # different numbers, so that percentages are no labels
 
 
@@ -34,7 +35,7 @@ def percent_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list
         is_said = any(fnmatchcase(name, pattern) for pattern in roles.percents)
         is_called_so = is_probability_name(name) and scale_of(profile) == "percent"
         is_called_so = is_called_so and profile.all_numbers and len(profile.texts) > FINE
-        if name in columns:
+        if name in columns or tags_of(name) & _NO_SCORES:
             continue
         if is_said or (is_called_so and not roles.has_threshold(name)):
             columns.append(name)

@@ -9,9 +9,12 @@ from typing import Any
 
 from clfeval.errors import DataError, OfferedReading, Problem, quote_name
 from clfeval.placeholders import END, OPTION
+from clfeval.records import replace
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.truths import TruthCandidate, truth_candidates
 from clfeval.tables.scan import TableFile
 
 MOST_SUMMARIES = 4  # rows of a table
@@ -34,10 +37,12 @@ def refuse_summary_rows(files: Sequence[TableFile], profiles: ColumnProfiles, ro
     headers = {name for name, profile in profiles.items() if name and name in profile.texts}
     if len(headers) >= max(2, MOSTLY * len(profiles)):
         cells = {name: [name] for name in headers}
-        raise _summary_error(files[0].name, profiles, cells, "repeats the names of the columns")
+        raise _summary_error(
+            files[0].name, profiles, roles, cells, "repeats the names of the columns"
+        )
     lines = {name: texts for name, p in profiles.items() if (texts := _rare(p, _LINE))}
     if len(lines) >= max(2, MOSTLY * len(profiles)):
-        raise _summary_error(files[0].name, profiles, lines, "is a line that separates rows")
+        raise _summary_error(files[0].name, profiles, roles, lines, "is a line that separates rows")
     summaries = {
         name: texts
         for name, profile in profiles.items()
@@ -46,7 +51,7 @@ def refuse_summary_rows(files: Sequence[TableFile], profiles: ColumnProfiles, ro
     }
     if summaries:
         message = "looks like a total or a mean, not an observation"
-        raise _summary_error(files[0].name, profiles, summaries, message)
+        raise _summary_error(files[0].name, profiles, roles, summaries, message)
 
 
 def _rare(profile: ColumnProfile, pattern: re.Pattern[str]) -> list[str]:
@@ -82,7 +87,7 @@ def _numbers_of_summary(profile: ColumnProfile) -> list[str]:
 
 
 def _summary_error(
-    file: str, profiles: ColumnProfiles, cells: dict[str, list[str]], message: str
+    file: str, profiles: ColumnProfiles, roles: Input, cells: dict[str, list[str]], message: str
 ) -> DataError:
     """Build the error of rows that are no observations; cells: their values, by column."""
     name = min(cells, key=lambda column: _place_of_column(column, profiles[column]))
@@ -96,11 +101,23 @@ def _summary_error(
     column = '"{}"'.format(name.replace('"', '""'))
     conditions = ("{} <> '{}'".format(column, text.replace("'", "''")) for text in cells[name])
     options: dict[str, Any] = {"where": " and ".join(conditions)}
-    if is_certain_truth(name) or is_likely_truth(name):
+    is_named = is_certain_truth(name) or is_likely_truth(name)
+    if is_named or _is_truth_by_values(name, profiles, roles, cells[name]):
         options["truth"] = name
-    words = f"without the rows in which {quote_name(name)} is {' or '.join(cells[name])}"
+    words = "" if is_named or "truth" not in options else f"{quote_name(name)} is truth, "
+    words += f"without the rows in which {quote_name(name)} is {' or '.join(cells[name])}"
     hint += f", or leave it out with {OPTION}--where{END}"
     return DataError(problems, hint=hint, readings=[OfferedReading(words, options)])
+
+
+def _is_truth_by_values(
+    name: str, profiles: ColumnProfiles, roles: Input, texts: Sequence[str]
+) -> bool:
+    """Return whether a column is the likeliest truth by its values, without those of some rows."""
+    rest = replace(profiles[name], texts=profiles[name].texts.difference(texts))
+    observed = {**profiles, name: rest}
+    candidates = truth_candidates(observed, roles, PairFacts(observed))
+    return bool(candidates) and candidates[0] == TruthCandidate(name, "values")
 
 
 def _place_of_column(name: str, profile: ColumnProfile) -> tuple[bool, bool, bool]:

@@ -11,20 +11,20 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.profiles import ColumnProfiles
+from clfeval.tables.readings.candidate_columns import CandidateColumn
 from clfeval.tables.readings.class_columns import (
     merge_labels_with_scores,
     pairs_of_one_name,
     probability_models,
     spare_complement,
 )
-from clfeval.tables.readings.confidences import with_confidence
+from clfeval.tables.readings.confidences import with_confidence, with_doubtful_truth
 from clfeval.tables.readings.labels import default_positive, known_labels
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.positive import positive_choices, positive_question
 from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.requirements import (
     MOST_CLASSES,
-    CandidateColumn,
     Role,
     TruthView,
     broken_words,
@@ -109,7 +109,7 @@ def _readings_of_truth(
     if not readings and candidate.claim != "values":
         readings = _refused_by_name(view, candidate)
     return [
-        answered
+        with_doubtful_truth(answered, profiles)
         for reading in readings
         for answered in _readings_by_positive(reading, profiles, view.roles, facts)
     ]
