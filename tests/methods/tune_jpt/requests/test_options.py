@@ -111,7 +111,7 @@ def test_a_request_is_refused_before_a_table_is_read(group: str) -> None:
     [
         (["--prevalence", "5"], "0.05"),
         (["--level", "95"], "0.95"),
-        (["--measure", "ppw"], "'ppv'"),
+        (["--measure", "precison"], "'precision'"),
         (["--measure", "acuracy"], "'accuracy'"),
         (["--measure", "precison"], "'precision'"),
         (["--measure", "recal"], "'recall'"),
