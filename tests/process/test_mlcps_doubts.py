@@ -83,7 +83,7 @@ def test_one_refusal_and_one_paste_for_a_table_with_three_troubles() -> None:
         "--direction",
         "fit_time=min",
     ]
-    shares = "model,accuracy,precision,recall,f1,mcc,a,b\n" + "".join(
+    shares = "model,accuracy,precision,recall,f1,mcc,specificity,npv\n" + "".join(
         f"{name},{plain},{(mcc + 1) / 2!r},{1 - loss!r},{1 - time / 20!r}\n"
         for name, plain, mcc, loss, time in (
             ("rf", ".91,.9,.88,.89", 0.8, 0.31, 12.5),

@@ -53,7 +53,7 @@ def test_tiny_metrics_are_no_reason_for_a_warning_of_numpy() -> None:
         "m2,1,1e-160,1e-160,.5,.5",
         "m3,1e-160,1e-160,1e-160,1e-160,0",
     ]
-    Path("t.csv").write_text("\n".join(["model,a,b,c,d,e", *rows, ""]), encoding="utf-8")
+    Path("t.csv").write_text("\n".join(["model,a,b,c,e,g", *rows, ""]), encoding="utf-8")
     done = rank("t.csv", "--weight-sensitivity")
     assert (done.code, done.err) == (0, "")
 

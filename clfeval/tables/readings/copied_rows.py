@@ -34,8 +34,9 @@ def refuse_copies(
     options = (roles.id, roles.cluster, roles.run, roles.weight, roles.join)
     if len(files) > 1 or any(name is not None for name in options) or _is_answered(files[0], roles):
         return
-    columns = [name for name, profile in profiles.items() if not profile.distinct]
-    others = [name for name in profiles if name not in columns]
+    of_plain_cells = {name: profile for name, profile in profiles.items() if profile.sample}
+    columns = [name for name, profile in of_plain_cells.items() if not profile.distinct]
+    others = [name for name in of_plain_cells if name not in columns]
     if any(_names_rows(name, profiles[name]) for name in others) or not columns:
         return
     if not is_whole:
