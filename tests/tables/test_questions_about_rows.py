@@ -188,6 +188,22 @@ def test_a_code_for_no_verdict_is_no_score_without_a_question() -> None:
     ]
 
 
+@pytest.mark.parametrize("code", [99, -9])
+def test_a_code_next_to_three_classes_leaves_no_model_out(code: int) -> None:
+    grades = np.arange(ROWS) % 3
+    rated = np.where(np.arange(ROWS) % 20 == 3, code, grades)
+    [line, *_] = offers({"truth": grades, "first": grades, "second": rated})
+    assert {row["model"] for row in result_of(line)["tables"]["models"]} == {"first", "second"}
+
+
+def test_a_flag_of_no_and_yes_beside_scores_is_asked_about() -> None:
+    flag = np.where(np.arange(ROWS) % 3, "no", "yes")
+    words = np.where(TRUTH, "yes", "no")
+    lines = offers({"diagnosis": words, "score": PROBABILITIES, "prior_mi": flag})
+    results = [result_of(line)["tables"]["models"] for line in lines]
+    assert sorted(len(models) for models in results) == [1, 2]
+
+
 def test_typing_errors_are_no_abstentions() -> None:
     judged = np.where(np.arange(ROWS) % 50 == 3, "passs", VERDICTS)
     assert offers({"label": WORDS, "judge": judged}) == []

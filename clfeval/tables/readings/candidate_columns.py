@@ -96,6 +96,9 @@ def kind_of_cells(profile: ColumnProfile, classes: Collection[str]) -> CellKind:
     strange = texts.difference(spelled)
     if not strange:
         return "label"
+    are_codes = len(classes) > 2 and {*spelled.values()} == {*classes} and len(strange) == 1
+    if are_codes and profile.is_integer:
+        return "label"  # of each class, and a code such as 99 for none
     if profile.mostly_numeric and (profile.all_numbers or are_mostly_numbers(strange)):
         return "number"
     return "label" if spelled else "text"

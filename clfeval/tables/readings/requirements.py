@@ -32,7 +32,8 @@ Role = Literal["model", "labels", "confidence", "weight", "run", "cluster", "id"
 MOST_CLASSES = 20  # of a column that may be truth
 MOST_RUNS = 33
 FEW_SCORES = 20  # rows; of fewer all scores of the positive class may be high by chance
-FLAGS = {"0", "1", "false", "true", "0.0", "1.0"}  # values of columns that are often no models
+# values of columns that are often no models
+FLAGS = {"0", "1", "false", "true", "0.0", "1.0", "no", "yes"}
 
 
 @dataclass(frozen=True, eq=False)
