@@ -152,7 +152,11 @@ def test_metrics_stand_in_the_order_of_their_rays_with_those_that_repeat_right_b
     part = section_of(RESULTS["thirty"], "metrics")
     assert column(part, 0) == ["1", "2", "3", "4", "5", "6", "7"]
     assert part.rows[4][1] == "brier ↓"
-    twins = ranked({name: (*row, row[1]) for name, row in FIVE.items()}, (*METRICS, "twin"))
+    twins = ranked(
+        {name: (*row, row[1]) for name, row in FIVE.items()},
+        (*METRICS, "twin"),
+        direction={"twin": "max"},
+    )
     names = [name for name, _ in named_sections(twins)]
     assert names[names.index("metrics") + 1] == "redundant"
     (repeats,) = section_of(twins, "redundant").rows

@@ -111,8 +111,8 @@ def test_a_request_is_refused_before_a_table_is_read(group: str) -> None:
     [
         (["--prevalence", "5"], "0.05"),
         (["--level", "95"], "0.95"),
+        (["--measure", "precison"], "'precision'"),
         (["--measure", "acuracy"], "'accuracy'"),
-        
         (["--measure", "recal"], "'recall'"),
         (["--measure", "ppv,npv"], "--measure ppv --measure npv"),
         (["--measure", "expected_cost"], "--measure cost:fp=1,fn=10"),
