@@ -226,7 +226,8 @@ def recognise_predictions(
 ) -> Predictions:
     """Recognise a table by its first rows, or, where these do not decide, by all rows."""
     profiles = profile_sample(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
-    is_whole = sample_is_whole(files, profiles)
+    has_all_rows = sample_is_whole(files, profiles)
+    is_whole = has_all_rows
     if not is_whole and (all_rows or _are_remembered(files, roles)):
         profiles = profiles_of_all_rows(files, profiles, roles)
         is_whole = True
@@ -239,7 +240,7 @@ def recognise_predictions(
         refuse_settings(files, profiles, roles, _model_names_of(profiles, roles, is_long), is_long)
         recognised = recognise(files[0].name, profiles, roles)
         refuse_abstentions(files[0].name, recognised.columns, profiles, roles)
-        refuse_copies(files, profiles, roles, is_whole=is_whole)
+        refuse_copies(files, profiles, roles, is_whole=has_all_rows)
         if not is_whole and _needs_all_rows(files, recognised, profiles):
             return recognise_predictions(files, roles, all_rows=True)
     except UsageError:

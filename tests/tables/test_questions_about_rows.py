@@ -110,6 +110,26 @@ def test_copies_of_rows_are_counted_once_or_said_to_be_rows(case: str, numbered:
     assert result_of(lines[1])["summary"]["rows"] == 3 * ROWS
 
 
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("order", ["one table after the other", "shuffled"])
+def test_copies_are_found_in_a_table_longer_than_what_is_read_first(
+    order: str, numbered: bool
+) -> None:
+    rows = 8000
+    dice = np.random.default_rng(2)
+    truth = dice.integers(0, 2, rows)
+    place = np.tile(np.arange(rows), 2)
+    if order == "shuffled":
+        place = dice.permutation(place)
+    scores = np.round(dice.random(rows) / 2 + truth / 3, 6)
+    columns = {"diagnosis": truth[place], "rf": scores[place]}
+    lines = offers({"row": np.arange(2 * rows), **columns} if numbered else columns)
+    assert [line.rpartition(" --where ")[2] for line in lines] == ["'copy = 1'", "'copy >= 1'"]
+    assert result_of(lines[0])["summary"]["rows"] == rows
+    write("single.csv", pl.DataFrame({"diagnosis": truth, "rf": scores}).write_csv())
+    assert result_of("report single.csv")["summary"]["rows"] == rows
+
+
 def test_labels_that_repeat_in_order_are_copies_and_ties_of_scores_are_none() -> None:
     columns = {"truth": np.tile(TRUTH, 2), "a": np.tile(LABELS, 2)}
     assert result_of(offers(columns)[0])["summary"]["rows"] == ROWS

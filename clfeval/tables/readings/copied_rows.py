@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -21,6 +22,7 @@ FEWEST_CHANGES = 20  # of the values from one row to the next; fewer may be repe
 MARGIN = 10  # by which the inequality has to be broken
 TWICE = {2: "twice"}
 LOOKED_AT = 32  # values of a long column that are counted in all rows
+SOUGHT_LINES = slice(2, 5)  # lines that are looked for in the rest of a long text
 
 
 def refuse_copies(
@@ -72,15 +74,42 @@ def _names_rows(name: str, profile: ColumnProfile) -> bool:
 
 
 def _may_repeat(file: TableFile, profiles: ColumnProfiles, columns: Sequence[str]) -> bool:
-    """Return whether the first values of the finest column all occur again in a long table."""
+    """Return whether the first values of the finest column all occur again in a long table.
+
+    They are counted only if one of the first rows comes twice, or some lines come again below.
+    """
     finest = max(columns, key=lambda name: len({*profiles[name].sample}))
     values = [*dict.fromkeys(text for text in profiles[finest].sample if text)][:LOOKED_AT]
     if len(values) < LOOKED_AT or file.native is not None:
+        return False
+    rows = Counter(zip(*(profiles[name].sample for name in columns), strict=True))
+    if max(rows.values()) == 1 and not _lines_come_again(file, profiles):
         return False
     frame = in_polars(scan(file, {finest: "text"}))
     selected = frame.filter(pl.col(finest).is_in(values))
     counts = selected.group_by(finest).agg(pl.len()).collect()["len"]
     return bool((counts > 1).all())
+
+
+def _lines_come_again(file: TableFile, profiles: ColumnProfiles) -> bool:
+    """Return whether some of the first lines of a text all occur again, without row numbers.
+
+    Row numbers stand in the first column. Bytes are searched, which is faster than reading cells.
+    """
+    if file.source is None or not file.source.text:
+        return False
+    delimiter = file.source.delimiter.encode()
+    first = profiles.get(file.columns[0])
+    is_numbered = first is not None and first.distinct
+    with file.source.path.open("rb") as stream:
+        text = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        with text:
+            lines = [text.readline() for _ in range(SOUGHT_LINES.stop)]
+            start = text.tell()
+            sought = lines[SOUGHT_LINES]
+            if is_numbered:
+                sought = [delimiter + line.partition(delimiter)[2] for line in sought]
+            return all(line.strip() and text.find(line, start) >= 0 for line in sought)
 
 
 def _group_sizes(file: TableFile, columns: Sequence[str]) -> list[int]:
