@@ -27,7 +27,7 @@ from clfeval.errors import UsageError, bad_option, format_command_line, say_whic
 from clfeval.methods.command_lookup import command_of
 from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
-from clfeval.options.syntax import MEANT
+from clfeval.options.syntax import MEANT, MEANT_ELSEWHERE
 from clfeval.placeholders import fill_for_shell
 from clfeval.tables.input import split_path
 
@@ -300,11 +300,12 @@ def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]
         owners = [(one, option) for one in every if (option := find_option(one, flag))]
         shells = [one for one, option in owners if option.opt.shell]
         own = dict(owners).get(command)
-        if (not owners and flag not in MEANT) or (own and own.opt.shell):
+        meant = {**MEANT, **MEANT_ELSEWHERE}.get(flag)
+        if (not owners and meant is None) or (own and own.opt.shell):
             raise  # second case: the command has the option, and another error occurred
-        if not owners:
+        if meant is not None:
             what = f"{command} has no {flag}"
-            raise UsageError.new(what, "command-line", hint=f"use {MEANT[flag]}") from None
+            raise UsageError.new(what, "command-line", hint=f"use {meant}") from None
         if own or not shells:
             owner, option = (command, own) if own else owners[0]
             where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"

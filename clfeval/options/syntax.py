@@ -42,6 +42,10 @@ MEANT = {
     "--list-measures": f"{OPTION}--explain measures{END}",
     "--from-result": f"{COMMAND}clfeval report SAVED.json{END}",
 }
+# the same of an option that only other commands have, with another meaning there
+MEANT_ELSEWHERE = {
+    "--direction": f"{OPTION}--model NAME:reversed{END} if low scores mean the positive class"
+}
 
 
 @dataclass(frozen=True, slots=True)

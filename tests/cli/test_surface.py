@@ -48,3 +48,9 @@ def test_what_is_called_otherwise_is_named(word: str) -> None:
         assert others[0] in EVERY
     elif first.startswith("--") and first != "--explain":
         assert any(find_option(one, first) for one in EVERY)
+
+
+def test_a_direction_of_scores_is_named_where_only_metrics_have_that_option() -> None:
+    done = clfeval("report", "t.csv", "--direction", "m=min")
+    assert done.code == 2
+    assert "use --model NAME:reversed if low scores mean the positive class" in done.err
