@@ -79,14 +79,22 @@ def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> No
     score = [0.6] * 7 + [0.2] * 5 + [0.7] * 8 + [0.1] * 20
     few = [0.6] * 8 + [0.2] * 4 + [0.7] * 8 + [0.1] * 20
     table = pl.DataFrame(
-        {"truth": ["yes"] * 12 + ["no"] * 28, "a": score, "b": few, "c": ["yes"] * 10 + ["no"] * 30}
+        {
+            "truth": ["yes"] * 12 + ["no"] * 28,
+            "a": score,
+            "b": few,
+            "rule": ["yes"] * 10 + ["no"] * 30,
+        }
     )
     found, _ = hidden_counts(table, place := tmp_path / "x.counts.parquet")
-    runs = {name: sorted(found.filter(model=name).select("truth", "n").rows()) for name in "abc"}
+    runs = {
+        name: sorted(found.filter(model=name).select("truth", "n").rows())
+        for name in ("a", "b", "rule")
+    }
     assert runs == {
         "a": [(False, 8), (False, 20), (True, 5), (True, 7)],
         "b": [(False, 28), (True, 12)],
-        "c": [(False, 28), (True, 12)],
+        "rule": [(False, 28), (True, 12)],
     }
     result = clfeval.report(place, measure="mutual_information")
     cells = {
@@ -101,8 +109,12 @@ def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> No
     }
     of = {(row["model"], row["measure"]): row["value"] for row in result.tables["measures"]}
     assert of["a", "sensitivity"].value == pytest.approx(7 / 12)
-    assert [of[name, "sensitivity"] for name in "bc"] == [Estimate(0.5, 0, 1)] * 2  # 0 to 12 of 12
-    assert [of[name, "mutual_information"].reason for name in "bc"] == ["hidden_counts"] * 2
+    assert [of[name, "sensitivity"] for name in ("b", "rule")] == [
+        Estimate(0.5, 0, 1)
+    ] * 2  # 0 to 12 of 12
+    assert [of[name, "mutual_information"].reason for name in ("b", "rule")] == [
+        "hidden_counts"
+    ] * 2
     # 7 x 20 pairs of positives above and negatives below; the others lie in one run or reversed
     low, high = 7 * 20 / 336, (12 * 28 - 5 * 8) / 336
     assert of["a", "roc_auc"].value == pytest.approx((low + high) / 2)
