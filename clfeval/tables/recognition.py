@@ -237,7 +237,9 @@ def recognise_predictions(
             row_selection.refuse_train_and_test(files, profiles, roles)
         refuse_rows_in_files(files, profiles, roles)
         is_long = partial(_is_long_table, files[0].name, profiles)
-        refuse_settings(files, profiles, roles, _model_names_of(profiles, roles, is_long), is_long)
+        if not counts_table.holds_counts(profiles, roles):
+            names = _model_names_of(profiles, roles, is_long)
+            refuse_settings(files, profiles, roles, names, is_long)
         recognised = recognise(files[0].name, profiles, roles)
         refuse_abstentions(files[0].name, recognised.columns, profiles, roles)
         refuse_copies(files, profiles, roles, is_whole=has_all_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan
 
 from clfeval.arrays import MOST
@@ -34,6 +34,13 @@ class CountsRow:
     keys: tuple[str, ...] = ()
 
 
+def holds_counts(columns: Iterable[str], roles: Input) -> bool:
+    """Return whether a table has model names and counts of TP, FP and FN, and no truth."""
+    names = tuple(columns)
+    needed = (ColumnNames.MODEL, *((name,) for name in ColumnNames.COUNT[:-1]))
+    return not roles.truth and all(find_column(names, words) for words in needed)
+
+
 def counts_readings(
     file: str, profiles: Mapping[str, ColumnProfile], roles: Input
 ) -> list[Reading]:
@@ -42,11 +49,9 @@ def counts_readings(
     DataError if there are no true negatives, which all commands but report need.
     """
     model = find_column(profiles, ColumnNames.MODEL)
-    *needed, tn = ColumnNames.COUNT
-    has_counts = all(find_column(profiles, (name,)) for name in needed)
-    if not (model and has_counts and not roles.truth):
+    if model is None or not holds_counts(profiles, roles):
         return []
-    if find_column(profiles, (tn,)) is None and not roles.ranks:
+    if find_column(profiles, ColumnNames.COUNT[-1:]) is None and not roles.ranks:
         raise _no_negatives_error(file)
     return [Reading("given", Columns("", naming=model), roles)]
 
