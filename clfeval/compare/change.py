@@ -342,9 +342,7 @@ def errors_of_kinds(
         f = clusters.totals(f)
         parts = 0.0 if clusters.too_few else parts
     elif clusters is not None:
-        # the rows of a kind count as equally heavy, as many as their effective number
-        row_weights = np.nan_to_num(divide(clusters.squares, clusters.n))
-        weights = np.nan_to_num(divide(clusters.n, row_weights))
+        row_weights, weights = clusters.equal_rows()
         f = f * row_weights
     return _difference_errors(list(f), weights, total, parts, fewest, flips)
 

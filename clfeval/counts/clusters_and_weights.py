@@ -279,16 +279,25 @@ class RowWeights:
         A term is a row's influence times its weight. The rows of a pattern count as equally heavy:
         sum w² / sum w each, as many as their effective number.
         """
-        squares = self.squares
-        row_weights = divide(squares, self.n)
-        rows = divide(self.n, row_weights)
-        parts = 1 + isinstance(weights, Influence)  # of an Influence positives and negatives
+        row_weights, rows = self.equal_rows()
+        if not isinstance(weights, Influence):
+            products, second, fourth = power_sums(weights * row_weights, [self.n], [rows])
+            return products, divide(rows.sum() * fourth, second**2)
+        # of positives and of negatives
         n, second_weights, fourth_weights = (
-            np.split(terms, parts) for terms in (self.n, squares, squares * row_weights**2)
+            np.split(terms, 2) for terms in (self.n, rows * row_weights**2, rows * row_weights**4)
         )
         products, second, _ = power_sums(weights, n, second_weights)
         fourth = power_sums(weights, n, fourth_weights)[2]
-        return products, divide(np.nansum(rows) * fourth, second**2)
+        return products, divide(rows.sum() * fourth, second**2)
+
+    def equal_rows(self) -> tuple[Floats, Floats]:
+        """Return the weight of a row of each pattern and the number of rows, as if equally heavy.
+
+        sum w² / sum w, and the effective number of rows (sum w)² / sum w²; 0 without rows.
+        """
+        row_weights = np.nan_to_num(divide(self.squares, self.n))
+        return row_weights, np.nan_to_num(divide(self.n, row_weights))
 
     def pairs(self, first: Bools) -> float:
         """Return the effective number of pairs of a row of the first patterns and another row."""

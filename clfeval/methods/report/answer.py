@@ -304,13 +304,12 @@ def _reversed_answer(ranked: Sequence[Row], level: float | None) -> Answer:
     title = CATALOG["roc_auc"].title
     interval = with_interval(value, estimate.low, estimate.high, level or 0.95)
     name = quote_if_ambiguous(model)
-    subject = f"{name} ranks" if len(ranked) == 1 else "All models rank"
-    of_model = "Its" if len(ranked) == 1 else f"{name} has the lowest"
-    verb = "is" if len(ranked) == 1 else ""
-    text = f"{subject} in reverse: rows with low scores are more often positive. "
-    text += f"{of_model} {title} {verb}".rstrip() + f"{'' if verb else ':'} {interval}."
+    subject, lowest = "All models rank", f"{name} has the lowest {title}: {interval}"
+    if len(ranked) == 1:
+        subject, lowest = f"{name} ranks", f"Its {title} is {interval}"
     option = format_option("--model", f"{model}:reversed")
-    text += f" Reversed ({option}), it is {format_number(1 - value)}."
+    text = f"{subject} in reverse: rows with low scores are more often positive. {lowest}. "
+    text += f"Reversed ({option}), it is {format_number(1 - value)}."
     return Answer("best", text, (model,), "roc_auc", value, estimate.low, estimate.high)
 
 

@@ -18,7 +18,7 @@ MOST_ROWS = 0.5  # share of the rows; of more the texts are classes
 SENTENCE = 4  # words of a text that is no class, next to classes of at most two words
 CODES = {"-1", "-2", "-9", "-99", "-999", "9", "99", "999", "-1.0", "-9.0", "9.0", "99.0"}
 _ENGLISH = (
-    r"can\s?not|can['’]?t|cannot|could\s?n[o'’]t|unable|not\sable|uns[u]re|not\ss[u]re|uncertain|"
+    r"can\s?not|can['’]?t|cannot|could\s?n[o'’]t|unable|not\sable|unsure|not\ssure|uncertain|"
     r"don['’]?t\sknow|do\snot\sknow|dunno|idk|no\sidea|refus\w*|declin\w*|abstain\w*|abstention|"
     r"undecided|undetermined|indeterminate|inconclusive|undecidable|insufficient|unclear|"
     r"no\s(?:answer|verdict|decision|opinion|response|judge?ment|consensus)|"

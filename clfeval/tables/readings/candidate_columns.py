@@ -14,8 +14,8 @@ CellKind = Literal["label", "number", "text", "empty"]
 ScoreScale = Literal["unit", "percent", "signed", "whole", "real", ""]
 
 MANY_ROWS = 33  # of more the numbers of rows differ by chance in no score
-EQUAL_PAIRS = 3  # pairs of equal scores by chance; of so many expected ones there are some
-HUGE = 10_000_000  # whole numbers beyond it are no scores
+EQUAL_PAIRS = 3  # pairs of equal scores that are expected by chance; of so many some occur
+HUGE = 10_000_000  # no score is a whole number beyond it
 RATED = 20  # numbers up to it are ratings, not percentages
 MOSTLY = 0.9  # share of the values that make a scale
 

@@ -20,7 +20,6 @@ FEWEST_KINDS = 20  # different rows; of fewer each may occur several times by ch
 FEWEST_PAIRS = 50  # rows that occur twice
 FEWEST_CHANGES = 20  # of the values from one row to the next; fewer may be repeated by chance
 MARGIN = 10  # by which the inequality has to be broken
-TWICE = {2: "twice"}
 LOOKED_AT = 32  # values of a long column that are counted in all rows
 SOUGHT_LINES = slice(2, 5)  # lines that are looked for in the rest of a long text
 
