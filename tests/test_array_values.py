@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 import clfeval
 from clfeval.errors import ClfevalError
@@ -146,7 +147,6 @@ def test_options_take_columns_and_masks() -> None:
 
 
 def test_sparse_columns_are_read() -> None:
-    sparse = pytest.importorskip("scipy.sparse")
     result = clfeval.report(
         sparse.csr_matrix(Y.reshape(-1, 1)), sparse.csr_matrix(P.reshape(-1, 1)), interval="none"
     )

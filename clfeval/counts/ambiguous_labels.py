@@ -45,26 +45,32 @@ def refuse_missing_words(
     words = [name for name in classes if means_missing(name) and name not in declared]
     if "+" in classes:
         words = [name for name in words if name != "-"]
-    if not words or len(classes) - len(words) < 2:
-        return
-    rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
+    if words and len(classes) - len(words) > 1:
+        raise _missing_words_error(file, truth, {word: classes[word] for word in words})
+
+
+def _missing_words_error(file: str, truth: str, words: Mapping[str, int]) -> DataError:
+    """Build the error that asks whether words of truth are missing values; words: with rows."""
+    rows = join_texts([f"'{word}' ({count:,})" for word, count in words.items()])
     message = f"is this a class or a missing value: {rows}?"
     flags = " ".join(format_option("--classes", word) for word in words)
     classes_mean = "it is a class" if len(words) == 1 else "they are classes"
     hint = f"{null_value_hint(*words, drop=True)}; if {classes_mean}, add {flags}"
-    marks = tuple(filter(is_mark, words))
-    possible_classes = tuple(word for word in words if word not in marks)
+    marks = tuple(word for word in words if is_mark(word))
+    possible_classes = tuple(word for word in words if not is_mark(word))
     if not possible_classes:
-        fixes = {"null_value": marks}
-        raise DataError.new(message, "missing-word", file, None, truth, hint=hint, fixes=fixes)
+        return DataError.new(
+            message, "missing-word", file, None, truth, hint=hint, fixes={"null_value": marks}
+        )
     names = list_names(possible_classes)
     settled = {"null_value": marks} if marks else {}
     readings = [
         OfferedReading(f"{names}: missing values", {"null_value": tuple(words)}),
         OfferedReading(f"{names}: classes", {**settled, "classes": possible_classes}),
     ]
-    problem = Problem(message, "missing-word", file, None, truth)
-    raise DataError(problem, hint=hint, readings=readings)
+    return DataError(
+        Problem(message, "missing-word", file, None, truth), hint=hint, readings=readings
+    )
 
 
 def refuse_similar_labels(

@@ -34,7 +34,7 @@ PATTERNS, SCORES = stored_columns.PATTERNS, stored_columns.SCORES
 RUNS = "runs"  # of scores whose small counts are hidden, in the description of a file
 EXACT = "exact"
 FEWEST = 50  # rows of a table that is not another one by chance
-COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
+COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, and the slices
 SUMMED = ("n", "m1", "m2", "lo", "hi")
 MOST_ROWS_AT_HAND = 2**17  # of a file that is not read again for the sum of several
 

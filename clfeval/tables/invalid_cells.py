@@ -338,8 +338,8 @@ def title_error(source: SourceFile) -> DataError | None:
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
         heads = [  # several names, not a comment
-            n
-            for n, (_, cells) in enumerate(records)
+            place
+            for place, (_, cells) in enumerate(records)
             if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
         ]
         lengths = [len(cells) for _, cells in records]
@@ -347,13 +347,17 @@ def title_error(source: SourceFile) -> DataError | None:
             return None
         if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
             continue
-        row, _ = records[heads[0]]
         if len({*lengths[heads[0] :]}) == 1:
             title_row, cells = records[0]
-            what = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
-            hint = f"the column names are in row {above + row}: tail -n +{above + row} FILE > NEW"
-            return DataError.new(what, "no-header", source.name, above + title_row, hint=hint)
+            return _title_error(source.name, cells, above + title_row, above + records[heads[0]][0])
     return None
+
+
+def _title_error(file: str, cells: Sequence[str], title_row: int, head_row: int) -> DataError:
+    """Build the error of a title in a row above that of the column names."""
+    message = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
+    hint = f"the column names are in row {head_row}: tail -n +{head_row} FILE > NEW"
+    return DataError.new(message, "no-header", file, title_row, hint=hint)
 
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:

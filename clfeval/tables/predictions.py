@@ -95,10 +95,9 @@ class Predictions:
         columns = self.columns
         left = len(self.files) - 1
         files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
-        ids = None if self.joined else columns.id
         columns_by_part = {
             "truth": columns.truth or None,
-            "ids": ids,
+            "ids": None if self.joined else columns.id,
             "clusters": columns.cluster,
             "weights": columns.weight,
             "models": columns.naming or None,

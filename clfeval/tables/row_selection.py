@@ -264,19 +264,24 @@ def filtered_rows(file: TableFile, condition_text: str | None) -> TableFile:
     else:
         selected = text.filter(condition)
     if not collect(selected.head(1).select(n=nw.len()))["n"].item():
-        counts = dict[str, Counter[str]]()
-        for name in (name for name in row_filter.columns if name in file.columns):
-            with suppress(UsageError):  # too many values
-                counts[name] = count_distinct_values([file], name, (), most=MOST_COUNTED)
-        hints = (
-            f"'{name}' has the values {list_values(value_counts)}"
-            for name, value_counts in counts.items()
-        )
-        message = f"no row matches {format_option('--where', condition_text)}"
-        raise DataError.new(message, "empty-table", file.name, hint="; ".join(hints))
+        raise _no_match_error(file, condition_text, row_filter.columns)
     if not converts:
         return replace(file, native=selected)
     return replace(file, native=selected, head=None, parts=(file,), numbered=True)
+
+
+def _no_match_error(file: TableFile, condition_text: str, columns: Iterable[str]) -> DataError:
+    """Build the error of a condition that no row meets, with the values of its columns."""
+    counts = dict[str, Counter[str]]()
+    for name in (name for name in columns if name in file.columns):
+        with suppress(UsageError):  # too many values
+            counts[name] = count_distinct_values([file], name, (), most=MOST_COUNTED)
+    hints = (
+        f"'{name}' has the values {list_values(value_counts)}"
+        for name, value_counts in counts.items()
+    )
+    message = f"no row matches {format_option('--where', condition_text)}"
+    return DataError.new(message, "empty-table", file.name, hint="; ".join(hints))
 
 
 def _with_copy_numbers(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:

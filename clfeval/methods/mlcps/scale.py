@@ -479,23 +479,37 @@ def _with_directions(
     spared: int,
 ) -> DataError:
     """Return an error that offers to leave metrics of unknown direction out, or each direction."""
-    names, fixes = list_names(unknown), error.fixes
-    readings = []
-    if spared - len(unknown) >= RAYS:
-        left_out = (*fixes.get("ignore", ()), *unknown)
-        words = f"without {names}, whose direction is unknown"
-        readings.append(OfferedReading(words, {**fixes, "ignore": left_out}))
-    if all(columns[metric].min() >= 0 and columns[metric].max() <= 1 for metric in unknown):
-        for best, word in (("max", "higher"), ("min", "lower")):
-            directions = {**fixes.get("direction", {}), **dict.fromkeys(unknown, best)}
-            words = f"{word} is better in {names}"
-            readings.append(OfferedReading(words, {**fixes, "direction": directions}))
+    are_bounded = all(
+        columns[metric].min() >= 0 and columns[metric].max() <= 1 for metric in unknown
+    )
+    may_be_ignored = spared - len(unknown) >= RAYS
+    readings = [
+        *(_reading_without(error.fixes, unknown) if may_be_ignored else ()),
+        *(_readings_by_direction(error.fixes, unknown) if are_bounded else ()),
+    ]
     are_fixed = all(part.fixes or {*unknown} & _metrics_of(part) for part in parts)
     if not (readings and are_fixed):
         return DataError.from_errors(parts)
     problems = [problem for part in parts for problem in part.problems]
     hint = next(part.hint for part in parts if {*unknown} & _metrics_of(part))
     return DataError(problems, hint=hint, readings=readings)
+
+
+def _reading_without(fixes: Mapping[str, Any], unknown: Sequence[str]) -> Iterator[OfferedReading]:
+    """Yield the reading without metrics of unknown direction."""
+    left_out = (*fixes.get("ignore", ()), *unknown)
+    words = f"without {list_names(unknown)}, whose direction is unknown"
+    yield OfferedReading(words, {**fixes, "ignore": left_out})
+
+
+def _readings_by_direction(
+    fixes: Mapping[str, Any], unknown: Sequence[str]
+) -> Iterator[OfferedReading]:
+    """Yield the readings in which higher, and in which lower is better in all these metrics."""
+    for best, word in (("max", "higher"), ("min", "lower")):
+        directions = {**fixes.get("direction", {}), **dict.fromkeys(unknown, best)}
+        words = f"{word} is better in {list_names(unknown)}"
+        yield OfferedReading(words, {**fixes, "direction": directions})
 
 
 def _metrics_of(part: DataError) -> set[str | None]:

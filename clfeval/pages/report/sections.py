@@ -87,41 +87,45 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     if any(auc.reason != "needs_scores" for auc in aucs):
         yield from _of_scores(result, sort_by_column(models, "roc_auc"))
     else:
-        accuracies = [as_estimate(row["balanced_accuracy"]) for row in models]
-        no_negatives = any(accuracy.reason == "no_tn" for accuracy in accuracies)
-        lead, title = ("f1", "F1") if no_negatives else ("balanced_accuracy", "balanced accuracy")
-        rows = sort_by_column(models, lead)
-        yield TableView(
-            "models",
-            f"Models by {title}",
-            OF_LABELS,
-            rows[:MAX_ROWS],
-            total=len(rows),
-            rank="main",
-            lead=lead,
-            more=f"{OPTION}--format csv{END}",
-            places=best_and_tied_signs(rows[:MAX_ROWS]),
-        )
-        counts: dict[str, Source] = {
-            "model": "model",
-            **{cell.name.upper(): cell.name for cell in CELLS},
-        }
-        note = majority_class_note([result.summary.get("prevalence")])
-        yield TableView(
-            "models",
-            "Confusion matrices",
-            counts,
-            rows[:MAX_ROWS],
-            total=len(rows),
-            rank="main",
-            note=note,
-            more=f"{OPTION}--format csv{END}",
-            name="errors",
-            whole=True,
-            places=(),
-        )
+        yield from _of_labels(result, models)
     yield from requested_tables.slice_tables(result)
     yield from _detail_tables(result)
+
+
+def _of_labels(result: Document, models: Sequence[Row]) -> Iterator[TableView]:
+    """Yield the tables of models that have labels only: measures and confusion matrices."""
+    accuracies = [as_estimate(row["balanced_accuracy"]) for row in models]
+    no_negatives = any(accuracy.reason == "no_tn" for accuracy in accuracies)
+    lead, title = ("f1", "F1") if no_negatives else ("balanced_accuracy", "balanced accuracy")
+    rows = sort_by_column(models, lead)
+    yield TableView(
+        "models",
+        f"Models by {title}",
+        OF_LABELS,
+        rows[:MAX_ROWS],
+        total=len(rows),
+        rank="main",
+        lead=lead,
+        more=f"{OPTION}--format csv{END}",
+        places=best_and_tied_signs(rows[:MAX_ROWS]),
+    )
+    counts: dict[str, Source] = {
+        "model": "model",
+        **{cell.name.upper(): cell.name for cell in CELLS},
+    }
+    yield TableView(
+        "models",
+        "Confusion matrices",
+        counts,
+        rows[:MAX_ROWS],
+        total=len(rows),
+        rank="main",
+        note=majority_class_note([result.summary.get("prevalence")]),
+        more=f"{OPTION}--format csv{END}",
+        name="errors",
+        whole=True,
+        places=(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

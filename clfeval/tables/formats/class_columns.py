@@ -62,8 +62,7 @@ def _are_named_by_class(table: FormatTable, names: Sequence[str]) -> bool:
 
     Else they may be those of several models.
     """
-    matches = [re.fullmatch(LOGITS, name) for name in names]
-    texts = [match[2].casefold() for match in matches if match is not None]
+    texts = [text.casefold() for text in _classes_in(names, LOGITS)]
     truth = _classes_of_truth(table, names)
     if truth is None:
         return texts == [str(number) for number in range(len(texts))]
@@ -77,6 +76,12 @@ def _are_named_by_class(table: FormatTable, names: Sequence[str]) -> bool:
     message = f"{list_names(names, 3)} name the classes otherwise than {quote_name(column)}"
     hint = f"name the columns by class, such as logit_{labels[0]}"
     raise DataError.new(message, "numbered-classes", table.file.name, 1, names[0], hint=hint)
+
+
+def _classes_in(names: Sequence[str], pattern: str) -> list[str]:
+    """Return the class in the name of each column, the second group of a pattern."""
+    matches = [re.fullmatch(pattern, name) for name in names]
+    return [match[2] for match in matches if match is not None]
 
 
 def _softmax(names: Sequence[str]) -> list[pl.Expr]:
@@ -103,8 +108,7 @@ def convert_numbered(table: FormatTable, columns: Mapping[str, Sequence[str]]) -
 
 def _refuse_numbered_classes(table: FormatTable, names: Sequence[str], pattern: str) -> None:
     """Raise where columns number the classes, but truth names them: which number is which class?"""
-    parts = [re.fullmatch(pattern, name) for name in names]
-    texts = [match[2] for match in parts if match is not None]
+    texts = _classes_in(names, pattern)
     truth = _classes_of_truth(table, names)
     if truth is None or not all(text.isdecimal() for text in texts):
         return

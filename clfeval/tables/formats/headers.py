@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import CsvHead, skip_comments
@@ -168,15 +168,12 @@ def _read_weka(lines: FirstLines) -> Header | None:
         return None
     start = first.index("distribution")
     rows = lines.records[1:]
-    size = max(map(len, rows))
-    if any(len(row) != size for row in rows):
+    if len({len(row) for row in rows}) > 1:
         return None
     labels = [row[first.index(name)] for row in rows for name in ("actual", "predicted")]
     numbers = _labels_by_number(labels)
-    unnamed = size - len(first)
-    trailing = next((i for i, name in enumerate(first[start + 1 :]) if name), None)
-    blanks = len(first) - start - 1 if trailing is None else trailing
-    places = 1 + unnamed + blanks
+    blanks = sum(1 for _ in takewhile(lambda name: not name, first[start + 1 :]))
+    places = 1 + len(rows[0]) - len(first) + blanks
     if not numbers or max(numbers) > places or places < 2:
         return None
     columns = [f"{DISTRIBUTION}{i}" for i in range(1, places + 1)]

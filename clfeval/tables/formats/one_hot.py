@@ -25,7 +25,7 @@ _AFTER = re.compile(rf"(?i)(.+?)([\W_]+{_TRUE})")
 
 @dataclass(frozen=True, slots=True)
 class OneHotSet:
-    """Columns of 0 and 1, by class; prefix, suffix: what their names have besides the class."""
+    """Columns of 0 and 1, by class; prefix, suffix: what their names have around the class."""
 
     columns: Mapping[str, str]
     prefix: str = ""
@@ -161,16 +161,23 @@ def _with_classes(file: TableFile, columns: OneHotSet, new_name: str) -> TableFi
     names = [*columns.columns.values()]
     rows = numbered_frame(file)
     bits = [pl.col(name).cast(pl.Float64, strict=False) for name in names]
+    _refuse_other_rows(file.name, rows, names, bits)
+    label: pl.Expr = pl.lit(None, pl.String)
+    for text, bit in zip(columns.columns, bits, strict=True):
+        label = pl.when(bit == 1).then(pl.lit(text)).otherwise(label)
+    new_columns = [*(name for name in file.columns if name not in names), new_name]
+    frame = rows.with_columns(label.alias(new_name))
+    return with_frame(file, frame.select(ROW, *new_columns), new_columns)
+
+
+def _refuse_other_rows(
+    file: str, rows: pl.LazyFrame, names: Sequence[str], bits: Sequence[pl.Expr]
+) -> None:
+    """Raise for the first row that has not exactly one 1 among some columns, and 0 in the rest."""
     is_other = (pl.sum_horizontal(bits, ignore_nulls=False) != 1).fill_null(value=True)
     is_other |= pl.any_horizontal((bit != 0) & (bit != 1) for bit in bits)
     first = rows.filter(is_other).select(ROW).head(1).collect(engine="streaming")
     if first.height:
         message = f"the row has not exactly one 1 among {list_names(names, 3)}"
         hint = "0/1 columns of several classes say one class if every row has exactly one 1"
-        raise DataError.new(message, "one-hot", file.name, first[ROW][0], names[0], hint=hint)
-    label: pl.Expr = pl.lit(None, pl.String)
-    for (text, _), bit in zip(columns.columns.items(), bits, strict=True):
-        label = pl.when(bit == 1).then(pl.lit(text)).otherwise(label)
-    new_columns = [*(name for name in file.columns if name not in names), new_name]
-    frame = rows.with_columns(label.alias(new_name))
-    return with_frame(file, frame.select(ROW, *new_columns), new_columns)
+        raise DataError.new(message, "one-hot", file, first[ROW][0], names[0], hint=hint)

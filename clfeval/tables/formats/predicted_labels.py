@@ -25,7 +25,7 @@ def convert_spelling(table: FormatTable, columns: Mapping[str, Sequence[str]]) -
     labels, scores = (names[0] for names in columns.values())
     if table.options.truth in (labels, scores) or table.joined:
         return None
-    truth = _truth_besides(table, labels, scores)
+    truth = _truth_of_labels(table, labels, scores)
     texts = table.profiles[labels].texts
     if truth is None:
         _refuse_lone_predictions(table, labels, scores)
@@ -65,7 +65,7 @@ def _are_of_pipeline(texts: Collection[str]) -> bool:
     return all(re.fullmatch(_NUMBERED, text) or text in _PIPELINE for text in texts)
 
 
-def _truth_besides(table: FormatTable, labels: str, scores: str) -> str | None:
+def _truth_of_labels(table: FormatTable, labels: str, scores: str) -> str | None:
     """Return the column of truth: named so, or the only other one of classes; None if unknown."""
     others = [
         name

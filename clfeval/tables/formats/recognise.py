@@ -46,27 +46,35 @@ def read_format(file: TableFile, options: Input, *, joined: bool = False) -> For
     all_rows = FormatTable(file, options, profiles_of_file, joined)
     for record in FORMATS:
         table = first_rows if record.by_first_rows else all_rows
-        columns = record.columns_by_pattern(table.names)
-        is_elsewhere = record.convert is not None and not _is_local(file)
-        if columns is None or is_elsewhere or not _has_cells(record, columns, table):
+        converted = _converted(record, table)
+        if converted is None:
             continue
-        converted = Converted(file)
-        if record.convert is not None:
-            conversion = record.convert(table, columns)
-            if conversion is None:
-                continue
-            converted = conversion
         added = _options_of_parts(record, replace(table, file=converted.file))
-        if added is None:
-            continue
-        remark = ": ".join(filter(None, [record.tool, converted.remark]))
-        remark = "; ".join(filter(None, [file.format, remark]))
-        described = replace(converted.file, format=remark)
-        gone = {*file.columns} - {*converted.file.columns}
-        remaining = tuple(name for name in options.ignore if name not in gone)
-        resolved = _with_options(replace(options, ignore=remaining), {**added, **converted.options})
-        return FormattedTable(described, resolved)
+        if added is not None:
+            return _formatted(record, table, converted, added)
     return FormattedTable(file, options)
+
+
+def _converted(record: TableFormat, table: FormatTable) -> Converted | None:
+    """Return a table in the columns that its format gives; None if it has another format."""
+    columns = record.columns_by_pattern(table.names)
+    is_elsewhere = record.convert is not None and not _is_local(table.file)
+    if columns is None or is_elsewhere or not _has_cells(record, columns, table):
+        return None
+    return Converted(table.file) if record.convert is None else record.convert(table, columns)
+
+
+def _formatted(
+    record: TableFormat, table: FormatTable, converted: Converted, added: Mapping[str, Any]
+) -> FormattedTable:
+    """Return a converted table, described, with the options of the user and those of its format."""
+    remark = ": ".join(filter(None, [record.tool, converted.remark]))
+    remark = "; ".join(filter(None, [table.file.format, remark]))
+    removed = {*table.file.columns} - {*converted.file.columns}
+    remaining = tuple(name for name in table.options.ignore if name not in removed)
+    options = replace(table.options, ignore=remaining)
+    resolved = _with_options(options, {**added, **converted.options})
+    return FormattedTable(replace(converted.file, format=remark), resolved)
 
 
 def _profile_first_rows(file: TableFile, options: Input) -> Mapping[str, ColumnProfile]:

@@ -79,8 +79,7 @@ def convert_vectors(table: FormatTable, columns: Mapping[str, Sequence[str]]) ->
     """
     names = list(chain(*columns.values()))
     vector = next((name for name in names if name.startswith(PROBABILITY)), names[0])
-    file = table.file
-    size = len(first_vectors(file, vector)[0] or ())
+    size = len(first_vectors(table.file, vector)[0] or ())
     others = [name for name in table.names if name not in names]
     labels = _number_of_class(table, others, size)
     if labels is None:
@@ -91,15 +90,13 @@ def convert_vectors(table: FormatTable, columns: Mapping[str, Sequence[str]]) ->
     numbers = pl.col(vector).map_elements(
         numbers_of_vector, return_dtype=pl.List(pl.Float64), skip_nulls=True
     )
-    new_names = [f"{vector}:{labels[place]}" for place in places]
-    added = [
-        numbers.list.get(place, null_on_oob=True).alias(name)
-        for place, name in zip(places, new_names, strict=True)
-    ]
-    raw = [name for name in names if name != vector]
-    converted = replaced_columns(file, [vector, *raw], added, new_names)
-    remark = f"numbers of the vectors of '{vector}'"
-    return Converted(converted, {}, remark)
+    added = {
+        f"{vector}:{labels[place]}": numbers.list.get(place, null_on_oob=True) for place in places
+    }
+    converted = replaced_columns(
+        table.file, names, [number.alias(name) for name, number in added.items()], [*added]
+    )
+    return Converted(converted, {}, f"numbers of the vectors of '{vector}'")
 
 
 def _number_of_class(table: FormatTable, names: Sequence[str], size: int) -> list[str] | None:

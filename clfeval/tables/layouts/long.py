@@ -107,9 +107,10 @@ def _readings_of_kinds(
         if len(answers) > 1:
             reading = _reading_of_kind(reading, kind, answers)
         models = [ModelColumns(columns.naming, kind, (columns.answer,))]
-        unused = columns.unused
-        view = TruthView.from_profiles(truth.name, profiles, unused, roles, facts, sets=models)
-        for side in side_readings(reading, view, unused):
+        view = TruthView.from_profiles(
+            truth.name, profiles, columns.unused, roles, facts, sets=models
+        )
+        for side in side_readings(reading, view, columns.unused):
             for weighted in with_weight_kind(side, facts, roles):
                 readings += with_positive(weighted, profiles[truth.name].counts, roles, models)
     return readings

@@ -96,19 +96,24 @@ def _says_nothing(text: str, labels: Collection[str]) -> bool:
     return bool(short) and len(text.split()) >= SENTENCE
 
 
+def _question(file: str, column: str, rows_of_text: Mapping[str, int]) -> Problem:
+    """Return the question about texts of a column, each with its number of rows."""
+    quoted = [f"{quote_name(text)} ({count_rows(rows)})" for text, rows in rows_of_text.items()]
+    message = f"is this a class, or no verdict: {join_texts(quoted)}?"
+    return Problem(message, "unknown-label", file, None, column)
+
+
 def _abstentions_error(
     file: str, profiles: ColumnProfiles, texts_by_column: Mapping[str, list[str]], roles: Input
 ) -> DataError:
     """Build the error that offers to leave the rows out, or to count a further class."""
-    problems, places = [], []
+    problems = []
+    places = []
     for name, column_texts in texts_by_column.items():
-        counts = profiles[name].counts
-        rows_of = {text: count_rows(counts.get(text, 1)) for text in column_texts}
-        quoted = [f"{quote_name(text)} ({rows})" for text, rows in rows_of.items()]
-        message = f"is this a class, or no verdict: {join_texts(quoted)}?"
-        problems.append(Problem(message, "unknown-label", file, None, name))
-        number = sum(counts.get(text, 1) for text in column_texts)
-        places.append(f"the {count_rows(number)} without a verdict of {quote_name(name)}")
+        rows_of_text = {text: profiles[name].counts.get(text, 1) for text in column_texts}
+        problems.append(_question(file, name, rows_of_text))
+        rows = count_rows(sum(rows_of_text.values()))
+        places.append(f"the {rows} without a verdict of {quote_name(name)}")
     texts = tuple(dict.fromkeys(chain(*texts_by_column.values())))
     words = f"without {' and '.join(places)}"
     readings = [OfferedReading(words, {"null_value": texts, "missing": "drop"})]
@@ -117,7 +122,7 @@ def _abstentions_error(
         words = f"{names} and the classes are scores"
         readings.append(OfferedReading(words, {"kind": "score"}))
     elif roles.several and roles.positive is None:
-        verb = "is a further class" if len(texts) == 1 else "are further classes"
-        words = f"{names} {verb}: an error where truth has another class"
+        words = f"{names} {'is a further class' if len(texts) == 1 else 'are further classes'}"
+        words += ": an error where truth has another class"
         readings.append(OfferedReading(words, {"classes": texts}))
     return DataError(problems, readings=readings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
@@ -59,12 +59,18 @@ def refuse_settings(
                 raise _settings_error(files, row_id, name, roles, is_long)
     if excluded or roles.by:
         return
+    for name in _settings_with_equal_truths(profiles, roles):
+        raise _settings_error(files, None, name, roles, is_long)
+
+
+def _settings_with_equal_truths(profiles: ColumnProfiles, roles: Input) -> Iterator[str]:
+    """Yield the columns for each value of which the values of a possible truth come again."""
     candidates = truth_candidates(profiles, roles, PairFacts(profiles))[:MOST_TRUTHS]
     for truth in [candidate.name for candidate in candidates if candidate.name in profiles]:
         for name in _possible_settings(profiles, roles, [truth]):
             fraction = profiles[name].mostly_numeric and profiles[name].pointed
             if not fraction and _repeats_truth(profiles[truth], profiles[name]):
-                raise _settings_error(files, None, name, roles, is_long)
+                yield name
 
 
 def _repeated_ids(profiles: ColumnProfiles, roles: Input) -> list[str]:
