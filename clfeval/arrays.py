@@ -28,6 +28,14 @@ def divide(part: Number, whole: Number) -> Floats:
         return np.asarray(np.divide(np.asarray(part, np.float64), whole))
 
 
+def safe_for_products(*counts: Counts) -> list[Counts]:
+    """Return counts, as floats if sums of products of two would overflow 64 bits."""
+    most = max((float(np.max(part)) for part in counts if part.size), default=0.0)
+    if most**2 < 2.0**61:
+        return list(counts)
+    return [part.astype(np.float64) for part in counts]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
     """The influence values f of rows on a measure, for a positive and a negative row at m scores.

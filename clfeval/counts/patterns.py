@@ -118,14 +118,6 @@ def from_units(n: Number, unit: float) -> Any:
     return n if unit == 1 else n / unit
 
 
-def safe_for_products(*counts: Counts) -> list[Counts]:
-    """Return counts, as floats if sums of products of two would overflow 64 bits."""
-    most = max((float(np.max(part)) for part in counts if part.size), default=0.0)
-    if most**2 < 2.0**61:
-        return list(counts)
-    return [part.astype(np.float64) for part in counts]
-
-
 def stack_arrays(one: object, other: object, *names: str) -> list[Counts]:
     """Return the named arrays of two statistics, concatenated."""
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]

@@ -8,15 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, divide
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide, safe_for_products
 from clfeval.counts.clusters_and_weights import RowWeights
-from clfeval.counts.patterns import ConfusionCounts, from_units, safe_for_products
+from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows
 from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
+from clfeval.measures.convex_hull import upper_hull_vertices
+from clfeval.measures.isotonic import isotonic_shares
 from clfeval.measures.odds import OutcomeCosts, phi_delta
 from clfeval.measures.record import Population
 from clfeval.methods.confidence_limits import measure_limits
@@ -30,10 +32,6 @@ from clfeval.methods.measurement.net_benefits import (
 from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass
-
-_FEW = 64  # points up to which the plain chain is faster than a pass
-_PAYS = 16  # a pass is worthwhile while it drops one point in this number
-_PATIENCE = 32  # passes that are not worthwhile, before the plain chain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,45 +91,6 @@ def hull_places(tp: Counts, fp: Counts) -> Ints:
     return np.where(np.take_along_axis(chosen, order, axis=1), order, width - 1)
 
 
-def upper_hull_vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
-    """Return the places of the strict vertices of the upper hull of chains, their ends included.
-
-    tp and fp (n,) rise along each chain; `starts` (n,) marks where chains start, and without it
-    there is one. Of equal points in a chain the first is returned. Whole numbers below 2**30 are
-    compared exactly. With tp and fp exchanged it is the lower hull.
-    """
-    y, x = safe_for_products(tp, fp)
-    stays = np.zeros(len(x), bool) if starts is None else starts.copy()
-    stays[:1] = True
-    up, right = y[1:] > y[:-1], x[1:] > x[:-1]
-    fresh = stays.copy()
-    fresh[1:] |= up | right
-    origin = None
-    if not fresh.all():
-        origin = np.flatnonzero(fresh)
-        x, y, stays = x[origin], y[origin], stays[origin]
-        up, right = y[1:] > y[:-1], x[1:] > x[:-1]
-    stays[:-1] |= stays[1:]  # a chain ends where the next one starts
-    stays[-1:] = True
-    corner = stays.copy()
-    corner[1:-1] |= up[:-1] & right[1:]  # true of every vertex and of few other points
-    places = np.flatnonzero(corner)
-    x, y, stays = x[places], y[places], stays[places]
-    if origin is not None:
-        places = origin[places]
-    unpaid = 0
-    while len(x) > _FEW and unpaid < _PATIENCE:
-        dx, dy = np.diff(x), np.diff(y)
-        keep = stays.copy()
-        keep[1:-1] |= dx[:-1] * dy[1:] < dy[:-1] * dx[1:]
-        dropped = len(x) - np.count_nonzero(keep)
-        if not dropped:
-            return places
-        unpaid += int(dropped * _PAYS < len(x))
-        x, y, stays, places = x[keep], y[keep], stays[keep], places[keep]
-    return places[_scan_hull(x.tolist(), y.tolist(), stays.tolist())]
-
-
 def pareto_points(tp: Counts, fp: Counts) -> Ints:
     """Return the indices of the Pareto front of the inner points; tp and fp (n,) ascending."""
     more_tp, more_fp = np.diff(tp[1:-1]) > 0, np.diff(fp[1:-1]) > 0
@@ -139,19 +98,6 @@ def pareto_points(tp: Counts, fp: Counts) -> Ints:
     keep[1:] &= more_tp
     keep[:-1] &= more_fp | ~more_tp
     return np.flatnonzero(keep) + 1
-
-
-def _scan_hull(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
-    """Return the upper hull of sorted points by a monotone chain; points of `stays` are kept."""
-    kept: list[int] = []
-    for i in range(len(x)):
-        while kept and not stays[kept[-1]]:
-            a, b = kept[-2], kept[-1]
-            if (x[b] - x[a]) * (y[i] - y[b]) < (y[b] - y[a]) * (x[i] - x[b]):
-                break
-            kept.pop()
-        kept.append(i)
-    return np.array(kept, np.int64)
 
 
 MOST_POINTS = 200  # points of a curve listed by default
@@ -262,16 +208,15 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
     1955, Annals of Mathematical Statistics 26:641; Fawcett and Niculescu-Mizil 2007, Machine
     Learning 68:97.
     """
-    scores, below = counts.scores, counts.running  # from below, which turns the curve around
-    ends = upper_hull_vertices(below[1], below[0])
-    hits, false = np.diff(below[:, ends])
+    blocks = isotonic_shares(counts.scores, counts.positives, counts.negatives)
     columns = {
-        "from": scores[ends[:-1]].tolist(),
-        "to": counts.highest[ends[1:] - 1].tolist(),
-        "rows": from_units(hits + false, counts.unit).tolist(),
-        "isotonic": divide(hits, hits + false).tolist(),
+        "from": counts.scores[blocks.starts].tolist(),
+        "to": counts.highest[blocks.ends - 1].tolist(),
+        "rows": from_units(blocks.rows, counts.unit).tolist(),
+        "isotonic": blocks.shares.tolist(),
     }
-    return deferred_rows(len(hits), lambda: rows_from_columns(columns, slice=label, model=model))
+    rows = len(blocks.shares)
+    return deferred_rows(rows, lambda: rows_from_columns(columns, slice=label, model=model))
 
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve

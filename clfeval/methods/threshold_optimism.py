@@ -7,9 +7,9 @@ from math import e, isfinite
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.arrays import Counts, Floats, Ints, divide, safe_for_products
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
-from clfeval.counts.patterns import ConfusionCounts, safe_for_products
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.influence_and_clusters import FEW_CLUSTERS, smaller_class_size

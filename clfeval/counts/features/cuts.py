@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints, safe_for_products
 from clfeval.counts import patterns
 from clfeval.counts.ambiguous_labels import refuse_similar_labels
 from clfeval.counts.group_rows import weight_sums
@@ -65,7 +65,7 @@ def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, fl
 
 def best_threshold_index(positives: Counts, negatives: Counts) -> int:
     """Return the index of the best threshold; integers are compared exactly, without division."""
-    positives, negatives, p, n = patterns.safe_for_products(
+    positives, negatives, p, n = safe_for_products(
         positives, negatives, positives.sum(), negatives.sum()
     )
     tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]

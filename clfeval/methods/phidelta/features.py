@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, divide
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide, safe_for_products
 from clfeval.counts.features.count import CountedFeatures
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
-from clfeval.counts.patterns import from_units, safe_for_products
+from clfeval.counts.patterns import from_units
 from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import LazyRows
 from clfeval.errors import UsageError, list_names

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, divide
-from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, safe_for_products
+from clfeval.arrays import Floats, divide, safe_for_products
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
 from clfeval.document.rows import CellColumns
 from clfeval.inference.distributions import bisect

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from clfeval.counts.scores import ScoreCounts
-from clfeval.methods import curves
-from clfeval.methods.curves import candidate_points, pareto_points, upper_hull_vertices
+from clfeval.measures import convex_hull
+from clfeval.measures.convex_hull import upper_hull_vertices
+from clfeval.methods.curves import candidate_points, pareto_points
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
@@ -65,8 +66,8 @@ def test_vertices_are_those_above_every_line(given_steps: list[Pair]) -> None:
 def test_passes_and_plain_chain_agree(given_steps: list[Pair], few: int) -> None:
     points = chain(given_steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(curves, "_FEW", 0)
-        patch.setattr(curves, "_PATIENCE", 1000 * few)
+        patch.setattr(convex_hull, "_FEW", 0)
+        patch.setattr(convex_hull, "_PATIENCE", 1000 * few)
         assert [points[i] for i in found(points)] == upper(points)
 
 
@@ -77,7 +78,7 @@ def test_several_chains_at_once(chains: list[list[Pair]]) -> None:
     joined = [point for part in parts for point in part]
     starts = [i == 0 for part in parts for i in range(len(part))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(curves, "_FEW", 8)
+        patch.setattr(convex_hull, "_FEW", 8)
         places = found(joined, starts)
     expected, before = [], 0
     for part in parts:

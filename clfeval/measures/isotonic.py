@@ -1,0 +1,94 @@
+"""Isotonic regression of truth on scores: pool adjacent violators over counts of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.measures.convex_hull import upper_hull_vertices
+from clfeval.measures.probability import distinct_starts
+from clfeval.records import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsotonicBlocks:
+    """The blocks of equal fitted share, (b,) each, in the order of the scores.
+
+    A block holds the scores from index `starts` up to, but without, `ends`. shares: positives /
+    rows, ascending, 0..1. rows: of the block, in the units of the counts.
+    """
+
+    starts: Ints
+    ends: Ints
+    shares: Floats
+    rows: Counts
+
+    @property
+    def values(self) -> Floats:
+        """The fitted share at each score, (m,)."""
+        return np.repeat(self.shares, self.ends - self.starts)
+
+
+def isotonic_shares(scores: Counts, positives: Counts, negatives: Counts) -> IsotonicBlocks:
+    """Return the isotonic regression of truth on the score.
+
+    The shares rise with the score, and have the least squared error and the largest likelihood of
+    all that do. They are the slopes of the lower convex hull of running positives against rows.
+
+    Shapes: all (m,), scores ascending; equal ones are in one block. A score without rows belongs to
+    the block before it. No blocks without rows; ValueError unless scores ascend.
+    Sources: Ayer et al. 1955, Annals of Mathematical Statistics 26:641; Fawcett and
+    Niculescu-Mizil 2007, Machine Learning 68:97.
+    """
+    first = distinct_starts(scores)
+    columns = [
+        np.add.reduceat(part, first) if len(first) else part for part in (positives, negatives)
+    ]
+    starts, shares, rows = _pool_violators(*(column[None] for column in columns))
+    places = np.append(first, len(scores))[starts]
+    if not rows.any():
+        places, shares, rows = places[:0], shares[:0], rows[:0]
+    return IsotonicBlocks(places, np.append(places[1:], len(scores))[: len(places)], shares, rows)
+
+
+def isotonic_values(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the fitted share of `isotonic_shares` at each score, for each table: (..., m).
+
+    Shapes: scores (m,); positives and negatives (..., m). NaN for a table without rows.
+    """
+    shape = np.shape(positives)
+    first = distinct_starts(scores)
+    if not positives.size:
+        return np.zeros(shape)
+    tables = [
+        np.add.reduceat(part.reshape(-1, shape[-1]), first, axis=-1)
+        for part in (positives, negatives)
+    ]
+    starts, shares, _ = _pool_violators(*tables)
+    fitted = np.repeat(shares, np.diff(starts, append=tables[0].size)).reshape(tables[0].shape)
+    values = np.repeat(fitted, np.diff(first, append=shape[-1]), axis=-1)
+    return np.asarray(values.reshape(shape))
+
+
+def _pool_violators(positives: Counts, negatives: Counts) -> tuple[Ints, Floats, Counts]:
+    """Return start, share and rows of the blocks of tables (r, d), one after the other.
+
+    start: the index in the flattened table. A table without rows is one block, whose share is NaN.
+    """
+    tables, width = positives.shape
+    running = np.zeros((2, tables, width + 1), np.result_type(np.int64, positives, negatives))
+    for table, part in zip(running, (positives, negatives), strict=True):
+        np.cumsum(part, axis=-1, out=table[:, 1:])
+    begins = np.zeros((tables, width + 1), bool)
+    begins[:, 0] = True
+    hits, false = running.reshape(2, -1)
+    vertices = upper_hull_vertices(false, hits, begins.ravel())
+    table = vertices // (width + 1)
+    last = np.append(table[1:] != table[:-1], True)
+    alone = np.append(True, table[1:] != table[:-1]) & last
+    here = np.flatnonzero(~last | alone)
+    following = np.minimum(here + 1, len(vertices) - 1)
+    steps = [column[vertices[following]] - column[vertices[here]] for column in (hits, false)]
+    steps = [np.where(alone[here], 0, step) for step in steps]
+    rows = steps[0] + steps[1]
+    return vertices[here] - table[here], divide(steps[0], rows), rows
