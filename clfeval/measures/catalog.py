@@ -18,6 +18,7 @@ from clfeval.measures import (
     odds,
     probability,
     ranking,
+    score_decomposition,
 )
 from clfeval.measures.other_names import OTHER_NAMES, macro_stem, plain_heading, typing_error_of
 from clfeval.measures.record import Measure, Needs
@@ -83,7 +84,7 @@ CATALOG: Mapping[str, Measure] = {
         *odds.PLANE,
         *ranking.RANKING,
         *probability.PROBABILITIES,
-        *probability.DECOMPOSITION,
+        *score_decomposition.DECOMPOSITION,
         *calibration.CALIBRATION,
         *odds.DECISIONS,
         *multiclass_table.TABLES,

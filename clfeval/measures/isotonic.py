@@ -86,9 +86,9 @@ def _pool_violators(positives: Counts, negatives: Counts) -> tuple[Ints, Floats,
     table = vertices // (width + 1)
     last = np.append(table[1:] != table[:-1], True)
     alone = np.append(True, table[1:] != table[:-1]) & last
-    here = np.flatnonzero(~last | alone)
-    following = np.minimum(here + 1, len(vertices) - 1)
-    steps = [column[vertices[following]] - column[vertices[here]] for column in (hits, false)]
-    steps = [np.where(alone[here], 0, step) for step in steps]
+    begin = np.flatnonzero(~last | alone)
+    following = np.minimum(begin + 1, len(vertices) - 1)
+    steps = [column[vertices[following]] - column[vertices[begin]] for column in (hits, false)]
+    steps = [np.where(alone[begin], 0, step) for step in steps]
     rows = steps[0] + steps[1]
-    return vertices[here] - table[here], divide(steps[0], rows), rows
+    return vertices[begin] - table[begin], divide(steps[0], rows), rows

@@ -1,4 +1,4 @@
-"""Counts at distinct scores; losses, skill scores and Brier decomposition of probabilities."""
+"""Counts at distinct scores; losses and skill scores of probabilities."""
 
 from __future__ import annotations
 
@@ -198,12 +198,12 @@ def sum_of_powers(k: int, shift: Number, slope: Number, sums: Floats) -> float:
     return float(sum(comb(k, j) * shift ** (k - j) * slope**j * sums[j] for j in range(k + 1)))
 
 
-def _brier_of_share(share: Floats | float) -> tuple[Floats, Floats]:
+def brier_of_share(share: Floats | float) -> tuple[Floats, Floats]:
     """Return o (1 - o), the Brier score of always forecasting the share o, and its slope in o."""
     return np.asarray(share * (1 - share)), np.asarray(1 - 2 * share)
 
 
-def _log_loss_of_share(share: Floats | float) -> tuple[Floats, Floats]:
+def log_loss_of_share(share: Floats | float) -> tuple[Floats, Floats]:
     """Return the log loss of always forecasting the share, 0 at 0 and 1, and its slope in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]
@@ -246,25 +246,8 @@ def skill_score_influence(
     return loss_influence(loss, (scores, positives, negatives), *divide([-1, *moved], reference))
 
 
-def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the uncertainty o (1 - o), o the share of positives, of any forecasts; 0..1/4."""
-    check_probabilities(scores)
-    p, n = class_totals(positives, negatives)
-    return _brier_of_share(divide(p, p + n))[0]
-
-
-def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
-    """Return the influence on the uncertainty o (1 - o): (1 - 2 o) (y - o)."""
-    p, n = class_totals(positives, negatives)
-    share = divide(p, p + n)
-    moved = {y: np.full(len(scores), (1 - 2 * share) * (y - share)) for y in (True, False)}
-    return Influence.from_arrays(moved[True], moved[False])
-
-
 _BRIER = "Brier 1950, Monthly Weather Review 78:1"
 _GOOD = "Good 1952, Journal of the Royal Statistical Society B 14:107"
-_MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
-_FEW = ("too_few_rows",)
 
 
 def _mean_measure(
@@ -341,7 +324,7 @@ PROBABILITIES = (
         "log_loss_skill",
         "log loss skill",
         log_losses,
-        _log_loss_of_share,
+        log_loss_of_share,
         "1 - log loss / log loss of the sample's class shares",
         "textbook",
         "d2_log_loss",
@@ -361,7 +344,7 @@ PROBABILITIES = (
         "brier_skill",
         "Brier skill",
         squared_errors,
-        _brier_of_share,
+        brier_of_share,
         "1 - Brier / Brier of the sample's class shares",
         _BRIER,
         "d2_brier",
@@ -376,22 +359,5 @@ PROBABILITIES = (
         ("mean_risk", "mean_probability"),
         best="none",
         scale="logit",
-    ),
-)
-
-DECOMPOSITION = (
-    Measure(
-        "brier_uncertainty",
-        "Brier uncertainty",
-        brier_uncertainty,
-        "probabilities",
-        _FEW,
-        "influence",
-        "o (1 - o), o the share of positives",
-        _MURPHY,
-        best="min",
-        high=0.25,
-        influence=uncertainty_influence,
-        caveat="it depends on the rows only, not on the predictions",
     ),
 )

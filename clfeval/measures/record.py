@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # options take populations: a start must not load numpy
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 _OfCounts = Literal["share", "linear", "logit", "ratio", "log", "region", "derived"]
-IntervalKind = Literal[_OfCounts, "delong", "influence", "drawn", "null", "permuted"]
+IntervalKind = Literal[_OfCounts, "delong", "influence", "drawn", "null", "permuted", "none"]
 ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 
@@ -104,11 +104,11 @@ class Measure:
 
     @property
     def has_interval(self) -> bool:
-        """Whether it has one; noise increases the others, which have a p-value instead.
+        """Whether it has one; noise increases the others, most of which have a p-value instead.
 
-        null: against calibrated probabilities; permuted: against permuted classes.
+        null: against calibrated probabilities; permuted: against permuted classes; none: no p.
         """
-        return self.interval not in ("null", "permuted")
+        return self.interval not in ("null", "permuted", "none")
 
     @property
     def arrow(self) -> str:

@@ -14,7 +14,7 @@ from clfeval.counts.buckets import with_buckets
 from clfeval.counts.read_files import score_counts_by_slice
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measurement.bucket_bounds import RISING
+from clfeval.methods.measurement.bucket_bounds import PARTS, RISING
 from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 
@@ -102,7 +102,7 @@ def test_bounds_hold_on_adversarial_scores(seed: int) -> None:
                 off, rounding = abs(found.value.value - value), 1e-12 * max(1, abs(value))
                 assert off <= found.bound + rounding, (one.id, k, bits, value, found)
                 known.add(one.id)
-    assert known >= {*RISING, "ks", "brier", "log_loss", "calibration_slope", "ece", "oe_ratio"}
+    assert known >= {*RISING, *PARTS, "ks", "brier", "log_loss", "calibration_slope", "ece"}
 
 
 def test_hundredths_start_buckets_whatever_the_other_rows() -> None:

@@ -98,7 +98,10 @@ def test_best_values_point_the_right_way() -> None:
         "ordinal_mse",
         "ordinal_rmse",
         "brier_per_class",
+        "brier_miscalibration",
         "brier_uncertainty",
+        "log_loss_miscalibration",
+        "log_loss_uncertainty",
         "hosmer_lemeshow",
     }
     aims = {name: m.aim for name, m in CATALOG.items() if m.aim is not None}

@@ -13,8 +13,9 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
-from clfeval.measures.probability import MIN_PROBABILITY
+from clfeval.measures.probability import MIN_PROBABILITY, brier_of_share, log_loss_of_share
 from clfeval.measures.record import Measure
+from clfeval.measures.score_decomposition import recalibrated_loss
 from clfeval.methods.measurement.label_measures import MeasureEstimate
 from clfeval.records import dataclass
 
@@ -35,6 +36,13 @@ RISING = (
 SLOPE, INTERCEPT = "calibration_slope", "calibration_intercept"
 IN_THE_LARGE = "calibration_in_the_large"
 LINES = (SLOPE, INTERCEPT, IN_THE_LARGE)
+UNCERTAINTIES = ("brier_uncertainty", "log_loss_uncertainty")
+# parts that compare a loss with that of recalibrated probabilities
+PARTS = {
+    f"{loss}_{part}": (loss, prior)
+    for loss, prior in (("brier", brier_of_share), ("log_loss", log_loss_of_share))
+    for part in ("miscalibration", "discrimination")
+}
 SKILLS = {"brier_skill": "brier", "log_loss_skill": "log_loss"}
 MARGIN = 1.02  # of distances of limits: there are more arrangements than those that are tried
 ROUNDING = 1e-12  # of a sum of many terms, relative to its value
@@ -56,7 +64,7 @@ def bounded_value(
     """
     assert counts.buckets is not None
     held = _ScoreGroups.from_counts(counts, counts.buckets)
-    if measure.id == "brier_uncertainty":
+    if measure.id in UNCERTAINTIES:
         return value, 0.0
     found = _bounds(measure, held)
     if found is None or not np.isfinite(found).all():
@@ -238,7 +246,34 @@ def _bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float] | None:
         points = held.counts.probabilities
         value = float(of(points.scores, points.positives, points.negatives))
         return value - off, value + off
+    if name in PARTS:
+        return _part_bounds(name, held)
     return _line_bounds(name, held) if name in LINES else None
+
+
+def _part_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
+    """Return the bounds of the miscalibration or discrimination of a mean loss.
+
+    The recalibrated loss is at most that of one share for each group, which rises with the scores
+    too. It is least where all negatives of a group lie below its positives.
+    None where groups overlap.
+    """
+    if not groups.disjoint:
+        return None
+    loss, prior = PARTS[name]
+    middle = groups.low.min(axis=0)
+    most = float(recalibrated_loss(prior, middle, *groups.n))
+    single = (groups.low.min(axis=0) == groups.high.max(axis=0))[:, None]
+    split = np.stack([groups.n * [[0], [1]], groups.n * [[1], [0]]], axis=-1)
+    whole = np.stack([groups.n, 0 * groups.n], axis=-1)
+    places = np.arange(2 * len(middle)) / (2 * len(middle))  # only their order matters
+    arranged = np.where(single, whole, split).reshape(2, -1)
+    least = float(recalibrated_loss(prior, places, *arranged))
+    if name.endswith("discrimination"):
+        constant = float(CATALOG[f"{loss}_uncertainty"].function(middle, *groups.n))
+        return constant - most, constant - least
+    low, high = _loss_bounds(CATALOG[loss], groups)
+    return max(low - most, 0.0), high - least
 
 
 def _rates_apart(counts: ScoreCounts) -> Floats:

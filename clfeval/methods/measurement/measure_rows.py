@@ -71,6 +71,7 @@ _BY_SIMULATION: Mapping[str, str] = {
     "drawn": "bootstrap",
     "null": "p by simulation",
     "permuted": "p by permutation",
+    "none": "none",
 }
 
 
@@ -118,7 +119,7 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
 
 
 def _format_limit(limit: float) -> str:
-    return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"
+    return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:.3g}"
 
 
 def additional_measure_rows(

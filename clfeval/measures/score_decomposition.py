@@ -1,0 +1,151 @@
+"""Decomposition of Brier score and log loss into miscalibration, discrimination, uncertainty.
+
+score = miscalibration - discrimination + uncertainty, each 0 or more. With the mean losses S of the
+given probabilities, C of the isotonically recalibrated ones, and U of the share of positives as the
+probability of every row: S - C, U - C, and U. The isotonic regression of truth on the score is by
+pool adjacent violators, without bins.
+
+Scores (m,), ascending, are distinct probabilities of the positive class, with positives and
+negatives (..., m) at each; results are (...), NaN without rows. ValueError for scores outside 0..1.
+The log loss has its convention: probabilities of the truth below 2**-52 count as 2**-52.
+Source: Dimitriadis, Gneiting and Jordan 2021, PNAS 118:e2016191118.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Influence, divide
+from clfeval.measures.isotonic import isotonic_values
+from clfeval.measures.probability import (
+    Loss,
+    Prior,
+    brier_of_share,
+    check_probabilities,
+    class_totals,
+    log_loss_of_share,
+    log_losses,
+    mean_class_loss,
+    squared_errors,
+)
+from clfeval.measures.record import Measure
+
+
+def recalibrated_loss(prior: Prior, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the mean loss C of the isotonically recalibrated probabilities.
+
+    prior: the loss of a share as the forecast of rows with that share of positives.
+    """
+    shares = isotonic_values(check_probabilities(scores), positives, negatives)
+    rows = positives + negatives
+    return divide((rows * prior(shares)[0]).sum(axis=-1), rows.sum(axis=-1))
+
+
+def uncertainty(prior: Prior, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the mean loss U of the share of positives as the forecast of every row.
+
+    Of the Brier score o (1 - o), 0..1/4; of the log loss -o ln o - (1 - o) ln(1 - o), 0..ln 2.
+    """
+    check_probabilities(scores)
+    p, n = class_totals(positives, negatives)
+    return np.where(p + n > 0, prior(divide(p, p + n))[0], np.nan)
+
+
+def miscalibration(
+    loss: Loss, prior: Prior, scores: Counts, positives: Counts, negatives: Counts
+) -> Floats:
+    """Return S - C: how far isotonic recalibration on the same rows lowers the mean loss.
+
+    Range: 0 up, best 0; biased upwards, above 0 for calibrated probabilities too.
+    """
+    mean = mean_class_loss(loss, scores, positives, negatives)
+    return np.asarray(mean - recalibrated_loss(prior, scores, positives, negatives))
+
+
+def discrimination(prior: Prior, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return U - C: how far the recalibrated probabilities are better than the share of positives.
+
+    Range: 0, without any rising relation of truth and score, to U, where scores separate the
+    classes; biased upwards.
+    """
+    constant = uncertainty(prior, scores, positives, negatives)
+    return np.asarray(constant - recalibrated_loss(prior, scores, positives, negatives))
+
+
+def uncertainty_influence(
+    prior: Prior, scores: Counts, positives: Counts, negatives: Counts
+) -> Influence:
+    """Return the influence on the uncertainty U(o): its slope in o, times y - o."""
+    p, n = class_totals(positives, negatives)
+    share = divide(p, p + n)
+    slope = np.nan_to_num(prior(share)[1], posinf=0.0, neginf=0.0)  # of one class the error is 0
+    each = {y: np.full(len(scores), slope * (y - share)) for y in (True, False)}
+    return Influence.from_arrays(each[True], each[False])
+
+
+_CORP = "Dimitriadis, Gneiting and Jordan 2021, PNAS 118:e2016191118"
+_MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
+_FEW = ("too_few_rows",)
+
+
+def _parts(
+    name: str, title: str, loss: Loss, prior: Prior, share_loss: str, most: float
+) -> tuple[Measure, ...]:
+    """Return the records of the three parts of a mean loss; most: the largest uncertainty."""
+    isotonic = f"{title} after isotonic recalibration"
+    settings: dict[str, Any] = {"needs": "probabilities", "undefined": _FEW}
+    return (
+        Measure(
+            f"{name}_miscalibration",
+            f"{title} miscalibration",
+            partial(miscalibration, loss, prior),
+            interval="null",
+            formula=f"{title} - {isotonic}",
+            source=_CORP,
+            best="min",
+            high=inf if loss is log_losses else 1,
+            caveat="biased upwards: compare it with its mean under perfect calibration",
+            **settings,
+        ),
+        Measure(
+            f"{name}_discrimination",
+            f"{title} discrimination",
+            partial(discrimination, prior),
+            interval="none",
+            formula=f"{title} of the share of positives - {isotonic}",
+            source=_CORP,
+            high=most,
+            caveat="biased upwards, most with few rows",
+            **settings,
+        ),
+        Measure(
+            f"{name}_uncertainty",
+            f"{title} uncertainty",
+            partial(uncertainty, prior),
+            interval="influence",
+            formula=f"{share_loss}, o the share of positives",
+            source=_MURPHY,
+            best="min",
+            high=most,
+            influence=partial(uncertainty_influence, prior),
+            caveat="it depends on the rows only, not on the predictions",
+            **settings,
+        ),
+    )
+
+
+DECOMPOSITION = (
+    *_parts("brier", "Brier", squared_errors, brier_of_share, "o (1 - o)", 0.25),
+    *_parts(
+        "log_loss",
+        "log loss",
+        log_losses,
+        log_loss_of_share,
+        "-o ln o - (1 - o) ln(1 - o)",
+        float(np.log(2)),
+    ),
+)
