@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from clfeval.compare.gates import limit_tests
 from clfeval.document import NO_BASELINE
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
+from clfeval.pages.table_parts import REASONS
 
 PACKAGE = Path(__file__).parent.parent / "clfeval"
 
@@ -114,6 +116,12 @@ def test_every_reason_of_a_gate_has_its_sentence() -> None:
     }
     assert len(found) > 3  # the search itself works
     assert {*found, *named} <= {*GATES}
+
+
+def test_a_saved_result_may_hold_every_reason_that_has_words() -> None:
+    schema = json.loads((PACKAGE / "document" / "result-1.json").read_text(encoding="utf-8"))
+    known = schema["$defs"]["estimate"]["properties"]["reason"]["enum"]
+    assert {*REASONS} <= {*known}
 
 
 def test_sentences_are_sentences_and_stand_in_order() -> None:
