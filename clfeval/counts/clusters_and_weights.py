@@ -16,6 +16,7 @@ from clfeval.inference.resampling import (
     resampled_clusters,
     resampled_counts,
     resampled_weights,
+    split_into_folds,
 )
 from clfeval.records import dataclass, replace
 
@@ -162,6 +163,13 @@ class ClusterCounts:
             for some in np.array_split(block, max(1, len(block) * m // CELLS)):
                 yield np.array([np.bincount(self.place, n[entry] * self.n, m) for n in some])
 
+    def split_into_folds(self, m: int, folds: int, rng: np.random.Generator) -> Counts:
+        """Return the counts of the m patterns in random folds of whole clusters, (folds, m)."""
+        fold = np.empty(len(self), np.int64)
+        fold[rng.permutation(len(self))] = np.arange(len(self)) % folds
+        entry = fold[self._cluster_index] * m + self.place
+        return np.bincount(entry, self.n, folds * m).reshape(folds, m)
+
     def having(self, which: Bools) -> int:
         """Return the number of clusters with rows of some patterns, (m,)."""
         return len(np.unique(self._cluster_index[which[self.place]]))
@@ -298,6 +306,16 @@ class RowWeights:
         """
         row_weights = np.nan_to_num(divide(self.squares, self.n))
         return row_weights, np.nan_to_num(divide(self.n, row_weights))
+
+    def split_into_folds(self, m: int, folds: int, rng: np.random.Generator) -> Counts:
+        """Return the weights of the m patterns in random folds of rows, (folds, m).
+
+        The rows of a pattern count as equally heavy.
+        """
+        _, rows = self.equal_rows()
+        whole = np.where(self.n > 0, np.maximum(np.round(rows), 1), 0)
+        dealt = split_into_folds(whole.astype(np.int64), folds, rng)
+        return np.asarray(dealt * np.nan_to_num(divide(self.n, whole)))[:, :m]
 
     def pairs(self, first: Bools) -> float:
         """Return the effective number of pairs of a row of the first patterns and another row."""

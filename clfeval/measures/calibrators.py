@@ -1,0 +1,169 @@
+"""Calibrators: maps of predicted probabilities to recalibrated ones, fitted to counts of scores."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Counts, Floats
+from clfeval.measures.isotonic import isotonic_shares
+from clfeval.measures.logistic import fit_intercept, fit_line, log_odds, log_odds_slice
+from clfeval.measures.probability import check_probabilities, log_complement
+from clfeval.measures.regression import fit_logistic_regression, inverse_logit
+from clfeval.records import dataclass
+
+LogOddsMethod = Literal["none", "shift", "temperature", "logistic", "beta"]
+LOG_ODDS_METHODS: tuple[LogOddsMethod, ...] = ("none", "shift", "temperature", "logistic", "beta")
+PARAMETERS = {"none": 0, "shift": 1, "temperature": 1, "logistic": 2, "beta": 3}
+IDENTITY = (0.0, 1.0, 1.0)
+PRIOR_ROWS = 1.0  # of an isotonic block, with the prevalence of all rows
+
+
+@dataclass(frozen=True, slots=True)
+class LogOddsCalibrator:
+    """logit q = intercept + power ln p - complement_power ln(1 - p), 0 and 1 unchanged.
+
+    shift: both powers 1; temperature T: both 1 / T, intercept 0; logistic: both the slope; beta:
+    any. Increasing where both powers are at least 0 and one is above.
+    Sources: Cox 1958, Biometrika 45:562; Guo et al. 2017, ICML (temperature); Kull, Silva Filho and
+    Flach 2017, Electronic Journal of Statistics 11:5052 (beta).
+    """
+
+    intercept: float
+    power: float
+    complement_power: float
+
+    @property
+    def rises(self) -> bool:
+        """Whether a higher probability stays higher."""
+        powers = (self.power, self.complement_power)
+        return min(powers) >= 0 and max(powers) > 0
+
+    def calibrate(self, p: ArrayLike) -> Floats:
+        """Return the recalibrated probabilities of any shape; ValueError outside 0..1."""
+        given = check_probabilities(p)
+        inside = (given > 0) & (given < 1)
+        known = np.where(inside, given, 0.5)
+        logit = (
+            self.intercept
+            + self.power * np.log(known)
+            - self.complement_power * log_complement(known)
+        )
+        return np.where(inside, inverse_logit(logit), given)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepCalibrator:
+    """Recalibrated probabilities at knots, linear between them and constant outside: (k,) each.
+
+    probabilities: ascending; recalibrated: never falling.
+    """
+
+    probabilities: Floats
+    recalibrated: Floats
+
+    @property
+    def rises(self) -> bool:
+        """Whether a higher probability never becomes a lower one: always."""
+        return True
+
+    def calibrate(self, p: ArrayLike) -> Floats:
+        """Return the recalibrated probabilities of any shape; ValueError outside 0..1."""
+        given = check_probabilities(p)
+        return np.asarray(np.interp(given, self.probabilities, self.recalibrated))
+
+
+Calibrator = LogOddsCalibrator | StepCalibrator
+
+
+def fit_log_odds(
+    method: LogOddsMethod, scores: Floats, positives: Counts, negatives: Counts
+) -> Floats:
+    """Return intercept and both powers of a `LogOddsCalibrator` for each table: (tables, 3).
+
+    Maximum likelihood over the rows whose score lies within 2**-52..1 - 2**-52.
+
+    Shapes: scores (m,) ascending; positives and negatives (tables, m). NaN without a finite
+    maximum: one class, equal scores, scores that separate the classes.
+    """
+    inner = log_odds_slice(scores)
+    x = log_odds(scores)[inner]
+    pos = positives[:, inner]
+    neg = negatives[:, inner]
+    coefficients = np.tile(np.array(IDENTITY), (len(pos), 1))
+    if method == "shift":
+        coefficients[:, 0] = fit_intercept(x, pos, neg)
+    elif method == "temperature":
+        start = np.ones(1)
+        slopes = fit_logistic_regression(x[None], pos, neg, start=start)
+        coefficients[:, 1:] = slopes
+    elif method == "logistic":
+        intercept, slope = fit_line(x, pos, neg)
+        coefficients = np.column_stack([intercept, slope, slope])
+    elif method == "beta":
+        coefficients = _fit_beta(scores[inner], pos, neg)
+    return np.where(np.isnan(coefficients).any(axis=1, keepdims=True), np.nan, coefficients)
+
+
+def _fit_beta(scores: Floats, positives: Counts, negatives: Counts) -> Floats:
+    """Return beta calibrations, (tables, 3); a negative power is 0, the others are refitted."""
+    columns = np.array([np.ones(len(scores)), np.log(scores), -log_complement(scores)])
+    coefficients = fit_logistic_regression(columns, positives, negatives, start=np.array(IDENTITY))
+    for power, other in ((1, 2), (2, 1)):
+        refitted = np.flatnonzero(coefficients[:, power] < 0)
+        if len(refitted):
+            coefficients[refitted, power] = 0.0
+            coefficients[np.ix_(refitted, [0, other])] = fit_logistic_regression(
+                columns[[0, other]],
+                positives[refitted],
+                negatives[refitted],
+                start=np.array([0.0, 1.0]),
+            )
+    return coefficients
+
+
+def calibrate_tables(coefficients: Floats, scores: Floats) -> Floats:
+    """Return the recalibrated scores (m,) of each table by its `fit_log_odds`: (tables, m).
+
+    Tables without coefficients (NaN) keep the scores.
+    """
+    known = np.where(np.isnan(coefficients), np.array(IDENTITY), coefficients)
+    return np.array([LogOddsCalibrator(*row).calibrate(scores) for row in known.tolist()])
+
+
+def fit_isotonic(
+    scores: Floats, positives: Counts, negatives: Counts, *, prior_rows: float = PRIOR_ROWS
+) -> StepCalibrator:
+    """Return isotonic calibration; each block's share is drawn to the prevalence by prior rows.
+
+    (k + prior_rows prevalence) / (n + prior_rows) of k positives in n rows of a block, pooled anew
+    where these fall. Without prior rows it is the isotonic regression. Knots are the lowest and the
+    highest score of each block.
+
+    Shapes: all (m,), scores ascending. ValueError without rows.
+    Sources: Zadrozny and Elkan 2002, KDD; Ayer et al. 1955, Annals of Mathematical Statistics
+    26:641.
+    """
+    rows = positives + negatives
+    total = rows.sum()
+    if not total:
+        raise ValueError("isotonic calibration needs rows")
+    there = rows > 0
+    x = scores[there]
+    blocks = isotonic_shares(x, positives[there], negatives[there])
+    prior = prior_rows * positives.sum() / total
+    hits = blocks.shares * blocks.rows
+    pooled = isotonic_shares(
+        np.arange(len(hits), dtype=np.float64),
+        hits + prior,
+        blocks.rows - hits + prior_rows - prior,
+    )
+    values = np.repeat(pooled.shares, pooled.ends - pooled.starts)
+    low = x[blocks.starts]
+    high = x[blocks.ends - 1]
+    knots = np.column_stack([low, high]).ravel()
+    levels = np.repeat(values, 2)
+    distinct = np.append(True, (np.diff(knots) > 0))
+    return StepCalibrator(knots[distinct], levels[distinct])

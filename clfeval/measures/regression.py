@@ -1,0 +1,121 @@
+"""Logistic regression of truth on columns of scores, for several tables of counts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.records import dataclass
+
+_MOST_STEPS = 100
+_HALVINGS = 40  # of a step beyond the maximum
+_ROUNDING = 1e-13  # of a likelihood, by which it may seem to fall
+_SINGULAR = 1 / np.finfo(np.float64).eps  # condition of a curvature beyond which it has no inverse
+_SETTLED = 1e-9  # the step after which the next, about its square, is near rounding
+_FARTHEST = 1e6  # coefficients beyond are those of classes that some column separates
+_AT_ONCE = 2**14  # scores at a time
+
+
+def fit_logistic_regression(
+    columns: Floats,
+    positives: Counts,
+    negatives: Counts,
+    *,
+    start: Floats,
+    offset: Floats | None = None,
+) -> Floats:
+    """Return the maximum likelihood coefficients b of logit P(y = 1) = offset + sum_j b_j x_j.
+
+    By Newton's method: sum n x_j (y - mu) = 0 for every column j.
+
+    Shapes: columns (k, m), offset (m,), positives and negatives (tables, m), start (k,); returns
+    (tables, k). NaN without a finite maximum: one class only, classes that the columns separate,
+    columns that are linearly dependent.
+    Source: McCullagh and Nelder 1989, Generalized Linear Models, section 4.4.
+    """
+    shift = np.zeros(columns.shape[1]) if offset is None else offset
+    position = np.tile(start, (len(positives), 1))
+    estimates = np.full_like(position, np.nan)
+    active = np.flatnonzero((positives.sum(axis=1) > 0) & (negatives.sum(axis=1) > 0))
+    for _ in range(_MOST_STEPS):
+        if not len(active):
+            break
+        likelihood = _Likelihood(columns, shift, positives[active], negatives[active])
+        step = likelihood.newton_step(position[active])
+        position[active] = likelihood.climb(position[active], step)
+        size = np.abs(step).max(axis=1)
+        scale = 1 + np.abs(position[active]).max(axis=1)
+        settled = size <= _SETTLED * scale
+        estimates[active[settled]] = position[active[settled]]
+        active = active[_goes_on(settled, size, scale)]
+    return estimates
+
+
+def _goes_on(settled: Bools, size: Floats, scale: Floats) -> Bools:
+    """Return the tables whose coefficients are neither settled nor without a maximum."""
+    return ~settled & np.isfinite(size) & (scale < _FARTHEST)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Likelihood:
+    """The log likelihood of tables (tables, m) as a function of coefficients (tables, k)."""
+
+    columns: Floats
+    offset: Floats
+    positives: Counts
+    negatives: Counts
+
+    def newton_step(self, at: Floats) -> Floats:
+        """Return Newton's step of each table, (tables, k); NaN where the curvature is singular."""
+        tables, k = at.shape
+        gradient = np.zeros((tables, k))
+        curvature = np.zeros((tables, k, k))
+        for part in self._parts():
+            x = self.columns[:, part]
+            rows = self.positives[:, part] + self.negatives[:, part]
+            mean = inverse_logit(self.offset[part] + at @ x)
+            gradient += (self.positives[:, part] - rows * mean) @ x.T
+            weight = rows * mean * (1 - mean)
+            curvature += np.einsum("tm,im,jm->tij", weight, x, x, optimize=True)
+        steps = np.full((tables, k), np.nan)
+        solvable = np.isfinite(curvature).all(axis=(1, 2))
+        solvable[solvable] = np.linalg.cond(curvature[solvable]) < _SINGULAR
+        if solvable.any():
+            solved = np.linalg.solve(curvature[solvable], gradient[solvable][..., None])
+            steps[solvable] = solved[..., 0]
+        return steps
+
+    def climb(self, position: Floats, step: Floats) -> Floats:
+        """Return the positions after the steps, each halved until the likelihood does not fall."""
+        before = self._value(position)
+        length = np.ones(len(position))
+        for _ in range(_HALVINGS):
+            after = position + length[:, None] * step
+            falls = self._value(after) < before - _ROUNDING * np.abs(before)
+            if not falls.any():
+                break
+            length[falls] /= 2
+        return np.asarray(position + length[:, None] * step)
+
+    def _value(self, at: Floats) -> Floats:
+        """Return the log likelihood of each table, (tables,)."""
+        total = np.zeros(len(at))
+        for part in self._parts():
+            logit = self.offset[part] + at @ self.columns[:, part]
+            losses = self.positives[:, part] * np.logaddexp(0, -logit)
+            losses += self.negatives[:, part] * np.logaddexp(0, logit)
+            total -= losses.sum(axis=1)
+        return total
+
+    def _parts(self) -> Iterator[slice]:
+        """Yield the scores in parts that fit the cache."""
+        for start in range(0, self.columns.shape[1], _AT_ONCE):
+            yield slice(start, start + _AT_ONCE)
+
+
+def inverse_logit(logit: Floats) -> Floats:
+    """Return 1 / (1 + exp(-logit)), without overflow."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-np.asarray(logit))))

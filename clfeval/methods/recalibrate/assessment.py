@@ -1,0 +1,145 @@
+"""Assessment of recalibration methods: calibrators of all rows, gains on new rows, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from clfeval.arrays import Counts
+from clfeval.counts.clusters_and_weights import RowWeights
+from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.calibrators import PARAMETERS, Calibrator
+from clfeval.measures.logistic import log_odds_slice
+from clfeval.methods.recalibrate.cross_fitting import (
+    LOSSES,
+    MOST_SCORES,
+    CrossFittedGains,
+    LossName,
+    class_rows,
+    cross_fitted_gains,
+    design_effect,
+)
+from clfeval.methods.recalibrate.fits import Method, MethodFitter
+from clfeval.methods.recalibrate.gain import (
+    Verdict,
+    auto_gain,
+    estimate_gain,
+    gain_verdict,
+    highest_limit,
+    one_sided_quantile,
+)
+from clfeval.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GainEstimate:
+    """The gain in one loss with its confidence limits, each of one side of the level."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether recalibration helps, harms, or is undecided by this loss."""
+        return gain_verdict(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """One method: the calibrator of all rows, None without a fit, and its gains on new rows.
+
+    chosen: the method itself, or the one that `auto` selects. gains: empty for too few clusters.
+    """
+
+    method: Method
+    chosen: Method
+    calibrator: Calibrator | None
+    gains: Mapping[LossName, GainEstimate]
+
+
+def assess_methods(
+    counts: ScoreCounts, methods: Sequence[Method], level: float, rng: np.random.Generator
+) -> list[Assessment]:
+    """Return the assessment of each method on score counts with both classes.
+
+    Gains are cross-fitted; of more than `MOST_SCORES` scores, neighbours are merged for them.
+    """
+    effect = design_effect(counts)
+    fitter = MethodFitter(counts.scores, rows_in_effect(counts), effect)
+    rows = class_rows(counts)
+    gains: Mapping[Method, Mapping[LossName, GainEstimate]] = {}
+    if counts.clusters is None or not counts.clusters.too_few:
+        grouped = counts.coarser(MOST_SCORES)
+        gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
+    assessments = []
+    for method in methods:
+        fits = fitter.fit(method, rows[:1], rows[1:])
+        assessments.append(
+            Assessment(method, fits.chosen[0], fits.calibrators[0], gains.get(method, {}))
+        )
+    return assessments
+
+
+def replace_scores(fitter: MethodFitter, counts: ScoreCounts) -> MethodFitter:
+    """Return the fitter for counts of merged scores."""
+    return MethodFitter(counts.scores, fitter.rows, fitter.effect)
+
+
+def rows_in_effect(counts: ScoreCounts) -> float:
+    """Return the number of rows, of weighted ones the effective number."""
+    if isinstance(counts.clusters, RowWeights):
+        return counts.clusters.size
+    return float((counts.positives.sum() + counts.negatives.sum()) / counts.unit)
+
+
+def contradicted_rows(counts: ScoreCounts) -> float:
+    """Return the rows whose class had probability 0, by which the log loss is infinite."""
+    inner = log_odds_slice(counts.scores)
+    lost: Counts = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
+    return float(lost / counts.unit)
+
+
+def _estimated_gains(
+    counts: ScoreCounts,
+    fitter: MethodFitter,
+    methods: Sequence[Method],
+    level: float,
+    rng: np.random.Generator,
+) -> dict[Method, dict[LossName, GainEstimate]]:
+    """Return the gain of each method in each loss, with limits."""
+    fitted = dict.fromkeys(methods)
+    if "auto" in fitted:
+        fitted |= dict.fromkeys(fitter.candidates)
+    cross_fitted = cross_fitted_gains(counts, fitter, [*fitted], rng)
+    quantile = one_sided_quantile(counts, level)
+    by_loss = {
+        loss: _gains_in_loss(counts, fitter, cross_fitted, loss, quantile) for loss in LOSSES
+    }
+    return {method: {loss: by_loss[loss][method] for loss in LOSSES} for method in methods}
+
+
+def _gains_in_loss(
+    counts: ScoreCounts,
+    fitter: MethodFitter,
+    cross_fitted: Mapping[Method, CrossFittedGains],
+    loss: LossName,
+    quantile: float,
+) -> dict[Method, GainEstimate]:
+    """Return the gain of each cross-fitted method in one loss."""
+    parts = {
+        method: estimate_gain(counts, gains, loss, PARAMETERS.get(method, 0))
+        for method, gains in cross_fitted.items()
+        if method != "none"
+    }
+    if "auto" in parts:
+        parts["auto"] = auto_gain(parts["auto"], parts[fitter.candidates[-1]])
+    limits = {method: part.limits(quantile) for method, part in parts.items()}
+    if "auto" in limits:
+        candidates = [limits[method] for method in fitter.candidates if method in limits]
+        limits["auto"] = (limits["auto"][0], highest_limit(candidates))
+    estimates: dict[Method, GainEstimate] = {"none": GainEstimate(0.0, 0.0, 0.0)}
+    return estimates | {
+        method: GainEstimate(part.estimate, *limits[method]) for method, part in parts.items()
+    }

@@ -1,0 +1,129 @@
+"""Recalibration methods fitted to several tables of score counts, `auto` by a closed test."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints
+from clfeval.inference.distributions import chi_square_quantile
+from clfeval.measures.calibrators import (
+    PARAMETERS,
+    Calibrator,
+    LogOddsCalibrator,
+    LogOddsMethod,
+    calibrate_tables,
+    fit_isotonic,
+    fit_log_odds,
+)
+from clfeval.measures.probability import log_losses
+from clfeval.records import dataclass
+
+Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
+METHODS: tuple[Method, ...] = (
+    "none",
+    "shift",
+    "temperature",
+    "logistic",
+    "beta",
+    "isotonic",
+    "auto",
+)
+NESTED: tuple[LogOddsMethod, ...] = ("none", "shift", "logistic", "beta")  # of the closed test
+FLEXIBLE: tuple[Method, ...] = ("beta", "isotonic")
+FLEXIBLE_ROWS = 1000  # from which these two are fitted
+_TEST_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFits:
+    """Calibrators of one method for several tables, and the scores that they recalibrate.
+
+    chosen: the method of each table, which `auto` selects; calibrators: one a table, None where
+    there is no fit; probabilities (tables, m): recalibrated scores, unchanged without a fit.
+    """
+
+    chosen: tuple[Method, ...]
+    calibrators: tuple[Calibrator | None, ...]
+    probabilities: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodFitter:
+    """Fits of methods to tables of counts at the same scores (m,), ascending.
+
+    rows: the number of rows of all tables together, if weighted the effective one. effect: the
+    design effect by which likelihood ratios of clusters or weights are divided.
+    """
+
+    scores: Floats
+    rows: float
+    effect: float = 1.0
+
+    @property
+    def candidates(self) -> tuple[LogOddsMethod, ...]:
+        """The methods among which `auto` chooses."""
+        return NESTED if self.rows >= FLEXIBLE_ROWS else NESTED[:-1]
+
+    def fit(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
+        """Fit one method to each table; positives and negatives (tables, m)."""
+        if method == "isotonic":
+            return self._fit_isotonic(positives, negatives)
+        if method == "auto":
+            return self._fit_auto(positives, negatives)
+        coefficients = fit_log_odds(method, self.scores, positives, negatives)
+        return self._from_coefficients((method,) * len(positives), coefficients)
+
+    def _from_coefficients(self, chosen: tuple[Method, ...], coefficients: Floats) -> TableFits:
+        calibrators = tuple(
+            None if np.isnan(row).any() else LogOddsCalibrator(*row.tolist())
+            for row in coefficients
+        )
+        return TableFits(chosen, calibrators, calibrate_tables(coefficients, self.scores))
+
+    def _fit_isotonic(self, positives: Counts, negatives: Counts) -> TableFits:
+        calibrators = tuple(
+            fit_isotonic(self.scores, *table) for table in zip(positives, negatives, strict=True)
+        )
+        values = np.array([calibrator.calibrate(self.scores) for calibrator in calibrators])
+        return TableFits(("isotonic",) * len(calibrators), calibrators, values)
+
+    def _fit_auto(self, positives: Counts, negatives: Counts) -> TableFits:
+        """Fit the method that the closed test chooses for each table.
+
+        Source: Vergouwe et al. 2017, Statistics in Medicine 36:4529.
+        """
+        coefficients = np.array(
+            [fit_log_odds(method, self.scores, positives, negatives) for method in self.candidates]
+        )
+        likelihoods = np.array(
+            [self._log_likelihood(table, positives, negatives) for table in coefficients]
+        )
+        choice = closed_test(likelihoods / self.effect, self.candidates)
+        names = tuple(self.candidates[index] for index in choice.tolist())
+        return self._from_coefficients(names, coefficients[choice, np.arange(len(choice))])
+
+    def _log_likelihood(self, coefficients: Floats, positives: Counts, negatives: Counts) -> Floats:
+        """Return the log likelihood of each table under its calibrator, (tables,)."""
+        fitted = calibrate_tables(coefficients, self.scores)
+        losses = positives * log_losses(fitted, True) + negatives * log_losses(fitted, False)
+        return np.asarray(-losses.sum(axis=1))
+
+
+def closed_test(likelihoods: Floats, methods: tuple[LogOddsMethod, ...]) -> Ints:
+    """Return the index of the simplest method not rejected against the most flexible: (tables,).
+
+    Each method is tested by the likelihood ratio against the last one at 5 %, chi-square with as
+    many degrees of freedom as it has fewer parameters; the first that is not rejected is chosen.
+
+    Shapes: likelihoods (methods, tables), from the simplest method to the most flexible.
+    """
+    last = len(methods) - 1
+    choice = np.full(likelihoods.shape[1], last)
+    for index in range(last - 1, -1, -1):
+        freedom = PARAMETERS[methods[last]] - PARAMETERS[methods[index]]
+        critical = chi_square_quantile(freedom, np.array([_TEST_LEVEL]))[0]
+        ratio = 2 * (likelihoods[last] - likelihoods[index])
+        choice[ratio <= critical] = index
+    return choice

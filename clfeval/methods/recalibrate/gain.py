@@ -1,0 +1,120 @@
+"""The gain of a recalibration on new rows, with confidence limits, and what they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Literal
+
+from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.distributions import critical_value, student_quantile
+from clfeval.inference.influence_and_clusters import mean_covariance
+from clfeval.methods.recalibrate.cross_fitting import FOLDS, CrossFittedGains, LossName, class_rows
+from clfeval.records import dataclass
+
+Verdict = Literal["helps", "harms", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The mean gain per row of a procedure on new rows, and its parts.
+
+    estimate: cross-fitted; error: its standard error by the variance of Nadeau and Bengio;
+    optimism: gain on the fitting rows less the estimate; floor: the variance of the estimate where
+    nothing is to be gained, though the gains of single rows then nearly vanish.
+    """
+
+    estimate: float
+    error: float
+    optimism: float
+    floor: float
+
+    @property
+    def variance(self) -> float:
+        """The variance for limits: that of the estimate and its floor."""
+        return self.error**2 + self.floor
+
+    def limits(self, quantile: float) -> tuple[float, float]:
+        """Return the lower and the upper confidence limit; quantile: of one side, in errors.
+
+        The variance grows with the apparent gain, as that of a likelihood ratio does, so limits
+        solve (g - estimate)^2 = quantile^2 variance (g + optimism) / (estimate + 2 optimism). The
+        lower limit is the mean of that solution and of the symmetric limit, because the first alone
+        is too high where little is to be gained.
+        """
+        if self.variance <= 0:
+            return self.estimate, self.estimate
+        optimism = max(self.optimism, 0.0)
+        apparent = max(self.estimate + optimism, 0.0)
+        symmetric = self.estimate - quantile * sqrt(self.variance)
+        if apparent + optimism <= 0:  # the fit makes even its own rows worse
+            return symmetric, 2 * self.estimate - symmetric
+        half = quantile**2 * self.variance / (apparent + optimism) / 2
+        root = sqrt(half**2 + 2 * half * apparent)
+        solved = apparent + half - root - optimism
+        pessimism = optimism / (FOLDS - 1)  # calibrators of the folds see fewer rows
+        return (solved + symmetric) / 2, apparent + half + root - optimism + pessimism
+
+
+def estimate_gain(
+    counts: ScoreCounts, gains: CrossFittedGains, loss: LossName, parameters: float
+) -> Gain:
+    """Return the cross-fitted gain of a method in one loss.
+
+    error^2 = K / (K - 1) sum over sampling units of (d - mean d)^2 / N^2, d the held-out gain of a
+    row: the variance of a mean, enlarged by the share of rows that train (Nadeau and Bengio 2003,
+    Machine Learning 52:239), with the variance between folds replaced by that between units, which
+    many random folds have on average.
+    """
+    rows = class_rows(counts).ravel()
+    total = rows.sum()
+    held_out = gains.held_out[loss].ravel()
+    estimate = float(rows @ held_out / total)
+    centred = (held_out - estimate)[None]
+    owned = counts.clusters
+    if owned is None:
+        squares, units = (centred**2) @ rows[:, None], total
+    else:
+        squares, units = owned.products(centred), owned.size
+    variance = float(mean_covariance(squares, total, units)[0, 0])
+    error = sqrt(variance * FOLDS / (FOLDS - 1))
+    optimism = gains.apparent[loss] - estimate
+    rows_in_effect = (
+        float(total) if owned is None or isinstance(owned, ClusterCounts) else owned.size
+    )
+    floor = max(optimism, 0.0) * max(1 / rows_in_effect, optimism / max(parameters, 1.0))
+    return Gain(estimate, error, optimism, floor)
+
+
+def auto_gain(chosen: Gain, largest: Gain) -> Gain:
+    """Return the gain of `auto` with the error of its most flexible candidate.
+
+    Where the scores are kept in all folds, the gain of every row is 0, and so is its variance.
+    """
+    return Gain(
+        chosen.estimate,
+        max(chosen.error, largest.error),
+        max(chosen.optimism, largest.optimism),
+        max(chosen.floor, largest.floor),
+    )
+
+
+def one_sided_quantile(counts: ScoreCounts, level: float) -> float:
+    """Return the quantile of limits: normal, or Student's t with clusters - 1 degrees."""
+    owned = counts.clusters
+    if isinstance(owned, ClusterCounts):
+        return float(student_quantile(len(owned) - 1, level=level))
+    return critical_value(level)
+
+
+def gain_verdict(low: float, high: float) -> Verdict:
+    """Return whether recalibration helps, harms, or is undecided, by the limits of its gain."""
+    if low > 0:
+        return "helps"
+    return "harms" if high < 0 else "undecided"
+
+
+def highest_limit(limits: Sequence[tuple[float, float]]) -> float:
+    """Return the upper limit of `auto`: the largest of its candidates, one of which gains 0."""
+    return max([0.0, *(high for _, high in limits)])
