@@ -304,8 +304,8 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
 
 
 def _is_unlimited(row: Row) -> bool:
-    """Return whether an undecided difference has an interval of all values that it can have."""
-    difference = as_estimate(row["difference"])
+    """Return whether an undecided difference may have any value, by its adjusted interval."""
+    difference = as_estimate(row["difference_adjusted"])
     measure = CATALOG.get(str(row["measure"]))
     if measure is None or row["verdict"] != UNDECIDED:
         return False
