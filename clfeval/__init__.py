@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 # each has a folder of methods, whose options.py declares it, a page, and a function of api
-COMMANDS = ("report", "mars", "phidelta", "tune-jpt", "mlcps", "count")
+COMMANDS = ("report", "mars", "phidelta", "tune-jpt", "mlcps", "recalibrate", "count")
 FUNCTIONS = tuple(name.replace("-", "_") for name in COMMANDS)  # typed in the stub
 _HOMES = {
     **dict.fromkeys(FUNCTIONS, "clfeval.api.commands"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from clfeval.methods.count.options import CountOptions
     from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.phidelta.options import ClassifierOptions, FeatureOptions, PlaneOptions
+    from clfeval.methods.recalibrate.options import RecalibrateOptions
     from clfeval.methods.report.options import ReportOptions
     from clfeval.methods.tune_jpt.options import TuneOptions
 
@@ -324,6 +325,30 @@ def _refuse_options_of_classifiers(
             f"{OPTION}--layout{END} {reading_options.layout} does not apply to "
             f"{OPTION}--features{END}"
         )
+
+
+@public_function
+def recalibrate(
+    table: object, reading_options: Input, options: RecalibrateOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
+    """Recalibrate probabilities of two classes, and test whether that helps on new rows.
+
+    logit q = a + b ln p - c ln(1 - p): shift (b = c = 1), temperature (a = 0, b = c), logistic
+    (b = c), beta; isotonic fits steps. A gain is the fall of the log loss or the Brier score on new
+    rows by calibrators of a method fitted to rows like these, cross-fitted over ten random folds of
+    rows or clusters. It is undefined, with a reason, for labels, for scores outside 0 to 1, without
+    rows of both classes and where scores separate them. Tables are never changed. Raises UsageError
+    and DataError.
+    Sources: Cox 1958, Biometrika 45:562; Vergouwe et al. 2017, Statistics in Medicine 36:4529;
+    Nadeau and Bengio 2003, Machine Learning 52:239.
+    """
+    from clfeval.methods.recalibrate.result import recalibration_result
+
+    with open_predictions(table, replace(reading_options, ranks=True)) as opened:
+        predictions = opened.announced(on_open)
+        sample = read_sample(predictions)
+        counts = _need_predictions(sample, "recalibrate")
+        yield _prepared_result(sample, lambda: recalibration_result(counts, options))
 
 
 @public_function

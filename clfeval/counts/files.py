@@ -21,7 +21,7 @@ from clfeval.tables.layouts.counts_schema import SCHEMA
 
 def as_counts_file(result: Document) -> bytes:
     """Return the bytes of the counts file of a result of `count`."""
-    counts = result.counted
+    counts = result.extras
     description = counts["about"]
     keys = [name for name in counts["table"].columns if name not in read_files.SUMMED]
     table = counts["table"].sort(keys)

@@ -106,7 +106,8 @@ class Document:
 
     methods: results of other commands on the same rows, by command. truth: the digest of ids and
     truth, if requested; it does not depend on models. again: read from a file, so nothing more can
-    be computed. python: texts name keywords. runs: of a batch. counted: what `count` writes.
+    be computed. python: texts name keywords. runs: of a batch. extras: what only files of `count`
+    and `recalibrate` hold.
     """
 
     command: str
@@ -124,7 +125,7 @@ class Document:
     again: bool = field(default=False, compare=False)
     python: bool = field(default=False, compare=False)
     runs: Mapping[str, Document] = field(default_factory=dict, compare=False)
-    counted: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    extras: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         """Do nothing; a subclass may complete a new document."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats
-from clfeval.measures.isotonic import isotonic_shares
+from clfeval.measures.isotonic import IsotonicBlocks, isotonic_shares
 from clfeval.measures.logistic import fit_intercept, fit_line, log_odds, log_odds_slice
 from clfeval.measures.probability import check_probabilities, log_complement
 from clfeval.measures.regression import fit_logistic_regression, inverse_logit
@@ -43,15 +43,15 @@ class LogOddsCalibrator:
 
     def calibrate(self, p: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of any shape; ValueError outside 0..1."""
-        given = check_probabilities(p)
-        inside = (given > 0) & (given < 1)
-        known = np.where(inside, given, 0.5)
+        scores = check_probabilities(p)
+        is_interior = (scores > 0) & (scores < 1)
+        interior = np.where(is_interior, scores, 0.5)
         logit = (
             self.intercept
-            + self.power * np.log(known)
-            - self.complement_power * log_complement(known)
+            + self.power * np.log(interior)
+            - self.complement_power * log_complement(interior)
         )
-        return np.where(inside, inverse_logit(logit), given)
+        return np.where(is_interior, inverse_logit(logit), scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +71,8 @@ class StepCalibrator:
 
     def calibrate(self, p: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of any shape; ValueError outside 0..1."""
-        given = check_probabilities(p)
-        return np.asarray(np.interp(given, self.probabilities, self.recalibrated))
+        scores = check_probabilities(p)
+        return np.asarray(np.interp(scores, self.probabilities, self.recalibrated))
 
 
 Calibrator = LogOddsCalibrator | StepCalibrator
@@ -111,12 +111,12 @@ def _fit_beta(scores: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return beta calibrations, (tables, 3); a negative power is 0, the others are refitted."""
     columns = np.array([np.ones(len(scores)), np.log(scores), -log_complement(scores)])
     coefficients = fit_logistic_regression(columns, positives, negatives, start=np.array(IDENTITY))
-    for power, other in ((1, 2), (2, 1)):
+    for power, other_power in ((1, 2), (2, 1)):
         refitted = np.flatnonzero(coefficients[:, power] < 0)
         if len(refitted):
             coefficients[refitted, power] = 0.0
-            coefficients[np.ix_(refitted, [0, other])] = fit_logistic_regression(
-                columns[[0, other]],
+            coefficients[refitted[:, None], np.array([0, other_power])] = fit_logistic_regression(
+                columns[[0, other_power]],
                 positives[refitted],
                 negatives[refitted],
                 start=np.array([0.0, 1.0]),
@@ -129,8 +129,8 @@ def calibrate_tables(coefficients: Floats, scores: Floats) -> Floats:
 
     Tables without coefficients (NaN) keep the scores.
     """
-    known = np.where(np.isnan(coefficients), np.array(IDENTITY), coefficients)
-    return np.array([LogOddsCalibrator(*row).calibrate(scores) for row in known.tolist()])
+    rows_of_tables = np.where(np.isnan(coefficients), np.array(IDENTITY), coefficients)
+    return np.array([LogOddsCalibrator(*row).calibrate(scores) for row in rows_of_tables.tolist()])
 
 
 def fit_isotonic(
@@ -150,20 +150,21 @@ def fit_isotonic(
     total = rows.sum()
     if not total:
         raise ValueError("isotonic calibration needs rows")
-    there = rows > 0
-    x = scores[there]
-    blocks = isotonic_shares(x, positives[there], negatives[there])
-    prior = prior_rows * positives.sum() / total
+    has_rows = rows > 0
+    x = scores[has_rows]
+    blocks = isotonic_shares(x, positives[has_rows], negatives[has_rows])
+    shares = _shares_with_prior(blocks, float(positives.sum() / total), prior_rows)
+    knots = np.column_stack([x[blocks.starts], x[blocks.ends - 1]]).ravel()
+    levels = np.repeat(shares, 2)
+    is_new = np.append(True, np.diff(knots) > 0)
+    return StepCalibrator(knots[is_new], levels[is_new])
+
+
+def _shares_with_prior(blocks: IsotonicBlocks, prevalence: float, prior_rows: float) -> Floats:
+    """Return the share of each block with prior rows of the prevalence, pooled where it falls."""
+    prior = prior_rows * prevalence
     hits = blocks.shares * blocks.rows
-    pooled = isotonic_shares(
-        np.arange(len(hits), dtype=np.float64),
-        hits + prior,
-        blocks.rows - hits + prior_rows - prior,
-    )
-    values = np.repeat(pooled.shares, pooled.ends - pooled.starts)
-    low = x[blocks.starts]
-    high = x[blocks.ends - 1]
-    knots = np.column_stack([low, high]).ravel()
-    levels = np.repeat(values, 2)
-    distinct = np.append(True, (np.diff(knots) > 0))
-    return StepCalibrator(knots[distinct], levels[distinct])
+    misses = blocks.rows - hits
+    order = np.arange(len(hits), dtype=np.float64)
+    pooled = isotonic_shares(order, hits + prior, misses + prior_rows - prior)
+    return pooled.values

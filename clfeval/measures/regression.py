@@ -67,20 +67,20 @@ class _Likelihood:
     positives: Counts
     negatives: Counts
 
-    def newton_step(self, at: Floats) -> Floats:
+    def newton_step(self, position: Floats) -> Floats:
         """Return Newton's step of each table, (tables, k); NaN where the curvature is singular."""
-        tables, k = at.shape
+        tables, k = position.shape
         gradient = np.zeros((tables, k))
         curvature = np.zeros((tables, k, k))
         for part in self._parts():
             x = self.columns[:, part]
             rows = self.positives[:, part] + self.negatives[:, part]
-            mean = inverse_logit(self.offset[part] + at @ x)
+            mean = inverse_logit(self.offset[part] + position @ x)
             gradient += (self.positives[:, part] - rows * mean) @ x.T
             weight = rows * mean * (1 - mean)
             curvature += np.einsum("tm,im,jm->tij", weight, x, x, optimize=True)
         steps = np.full((tables, k), np.nan)
-        solvable = np.isfinite(curvature).all(axis=(1, 2))
+        solvable: Bools = np.asarray(np.isfinite(curvature).all(axis=(1, 2)))
         solvable[solvable] = np.linalg.cond(curvature[solvable]) < _SINGULAR
         if solvable.any():
             solved = np.linalg.solve(curvature[solvable], gradient[solvable][..., None])
@@ -89,21 +89,21 @@ class _Likelihood:
 
     def climb(self, position: Floats, step: Floats) -> Floats:
         """Return the positions after the steps, each halved until the likelihood does not fall."""
-        before = self._value(position)
+        likelihood = self._value(position)
         length = np.ones(len(position))
         for _ in range(_HALVINGS):
-            after = position + length[:, None] * step
-            falls = self._value(after) < before - _ROUNDING * np.abs(before)
+            candidate = position + length[:, None] * step
+            falls = self._value(candidate) < likelihood - _ROUNDING * np.abs(likelihood)
             if not falls.any():
                 break
             length[falls] /= 2
         return np.asarray(position + length[:, None] * step)
 
-    def _value(self, at: Floats) -> Floats:
+    def _value(self, position: Floats) -> Floats:
         """Return the log likelihood of each table, (tables,)."""
-        total = np.zeros(len(at))
+        total = np.zeros(len(position))
         for part in self._parts():
-            logit = self.offset[part] + at @ self.columns[:, part]
+            logit = self.offset[part] + position @ self.columns[:, part]
             losses = self.positives[:, part] * np.logaddexp(0, -logit)
             losses += self.negatives[:, part] * np.logaddexp(0, logit)
             total -= losses.sum(axis=1)

@@ -16,6 +16,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "phidelta": ("clfeval.pages.phidelta", "PAGE"),
     "tune-jpt": ("clfeval.pages.tune_jpt", "PAGE"),
     "mlcps": ("clfeval.pages.mlcps", "PAGE"),
+    "recalibrate": ("clfeval.pages.recalibrate", "PAGE"),
     "count": ("clfeval.pages.count", "PAGE"),
     DRY_RUN: ("clfeval.pages.batches", "DRY_RUN_PAGE"),
     HISTORY: ("clfeval.pages.batches", "HISTORY_PAGE"),

@@ -22,12 +22,17 @@ from clfeval.records import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """An output format: suffix of its files, their writer, and the options that it takes."""
+    """An output format: suffix of its files, their writer, and the options that it takes.
+
+    command: the only one that writes it; thing: what it writes.
+    """
 
     suffix: str
     writer: str
     asks: tuple[str, ...] = ()
     lists_gates: bool = False
+    command: str = ""
+    thing: str = ""
 
 
 FORMATS = {
@@ -39,7 +44,21 @@ FORMATS = {
     "metrics": FileFormat(".metrics.json", "clfeval.views.documents:as_metrics"),
     "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "options")),
     "png": FileFormat(".png", "clfeval.views.svg.picture:as_png", ("picture", "options")),
-    "counts": FileFormat(".counts.parquet", "clfeval.counts.files:as_counts_file"),
+    "counts": FileFormat(
+        ".counts.parquet", "clfeval.counts.files:as_counts_file", command="count", thing="counts"
+    ),
+    "calibrators": FileFormat(
+        ".calibrator.json",
+        "clfeval.methods.recalibrate.files:as_calibrators",
+        command="recalibrate",
+        thing="calibrators",
+    ),
+    "sql": FileFormat(
+        ".sql",
+        "clfeval.methods.recalibrate.files:as_sql",
+        command="recalibrate",
+        thing="calibrators",
+    ),
 }
 COUNTS = ".counts.parquet"
 TABLE_SUFFIXES = (".json", ".csv")  # which a program would read
@@ -209,11 +228,10 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         path, form = Path(name), format_of_file(name, self._said)
         if form.suffix in PICTURES:
             picture_named(self._commands, name, self._wanted.names, self._said)
-        if form.suffix == COUNTS and self._commands[0] != "count":
-            what = f"{self._said}'{name}': only `count` writes counts"
-            raise UsageError.new(
-                what, "bad-suffix", hint=f"{COMMAND}clfeval count TABLE --save {name}{END}"
-            )
+        if form.command not in ("", self._commands[0]):
+            what = f"{self._said}'{name}': only `{form.command}` writes {form.thing}"
+            hint = f"{COMMAND}clfeval {form.command} TABLE --save {name}{END}"
+            raise UsageError.new(what, "bad-suffix", hint=hint)
         if form.suffix == ".png":
             from clfeval.views.svg.picture import usable_font
 

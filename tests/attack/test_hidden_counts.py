@@ -97,7 +97,7 @@ def hidden_file(table: pl.DataFrame, least: int, *, by_site: bool) -> HiddenFile
         result = clfeval.count(table, positive="yes", min_cell=least, **options)
     except DataError:
         return None
-    return HiddenFile(least, by_site, result.counted["table"])
+    return HiddenFile(least, by_site, result.extras["table"])
 
 
 def files_of(table: pl.DataFrame) -> list[HiddenFile]:
@@ -277,6 +277,6 @@ def test_results_tell_no_more_than_the_file() -> None:
         assert not {number for number in numbers if 0 < number < 5} - {models}
         assert all(item["sha256"] is None for item in document["inputs"])
         assert document["warnings"] == []
-        assert result.counted["table"]["n"].min() >= 5
+        assert result.extras["table"]["n"].min() >= 5
         written += 1
     assert written > 3

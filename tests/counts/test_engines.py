@@ -429,7 +429,7 @@ def test_slices_by_nanoseconds_are_kept_apart(tmp_path: Path) -> None:
     table.select("truth", "a", fine=fine).write_parquet(tmp_path / "t.parquet")
     for one in ENGINES[:2]:
         found = clfeval.count(str(tmp_path / "t.parquet"), engine=one, by="fine", positive="yes")
-        assert found.counted["table"]["b0"].n_unique() == 3
+        assert found.extras["table"]["b0"].n_unique() == 3
     said: dict[str, Any] = {"positive": "yes", "ignore": "fine"}
     for condition, rows in (("fine < '2300-01-01'", n), ("fine > '1970-01-01'", n - (n + 2) // 3)):
         for one in ENGINES[:2]:
@@ -452,7 +452,7 @@ def test_mars_reads_rows_once(engine: str, tmp_path: Path, monkeypatch: pytest.M
     for most, scores in ((40, "buckets:10"), (4000, "exact")):
         monkeypatch.setattr(score_tables, "MOST_DISTINCT", most)
         counted = clfeval.count(path, engine=engine, **said)
-        assert counted.counted["about"]["scores"] == scores
+        assert counted.extras["about"]["scores"] == scores
 
 
 GAP = pl.int_range(pl.len()) % 9 == 0
@@ -494,7 +494,7 @@ def test_values_that_would_all_come_here_are_refused(
     monkeypatch.setattr(row_selection, "MOST_COUNTED", 50)
     said |= {"model": "rule", "ignore": ("b b", "site")}
     edges = clfeval.count(str(tmp_path / "t.parquet"), engine="duckdb", **said | {"by": "a:.4,.6"})
-    assert edges.counted["about"]["edges"] == {"a": [0.4, 0.6]}
+    assert edges.extras["about"]["edges"] == {"a": [0.4, 0.6]}
     with pytest.raises(UsageError, match="different values, too many to be read here"):
         clfeval.count(str(tmp_path / "t.parquet"), engine="duckdb", **said | {"by": "a:4"})
 

@@ -131,7 +131,7 @@ def test_no_limit_of_a_report_is_nearer_than_that_of_the_rows(seed: int, tmp_pat
     table = table if by else table.drop("site")
     hidden = clfeval.count(table, positive="yes", min_cell=5, **by)
     hidden.save(place := tmp_path / "hidden.counts.parquet")
-    sites = {str(site) for site in hidden.counted["table"]["b0"]} if by else set()
+    sites = {str(site) for site in hidden.extras["table"]["b0"]} if by else set()
     kept = table.filter(pl.col("site").is_in(sites)) if by else table
     exact = clfeval.report(kept, positive="yes", measure="all", **by).tables["measures"]
     limits = {(row["slice"], row["model"], row["measure"]): row["value"] for row in exact}

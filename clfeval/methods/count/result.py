@@ -88,7 +88,7 @@ def count_result(
         tables={"models": rows},
         answer=(Answer("counted", _sentence(counted, published)),),
         warnings=published.notes,
-        counted={"table": published.table, "about": dict(published.description)},
+        extras={"table": published.table, "about": dict(published.description)},
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clfeval.arrays import Counts
-from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.calibrators import PARAMETERS, Calibrator
 from clfeval.measures.logistic import log_odds_slice
@@ -19,9 +18,10 @@ from clfeval.methods.recalibrate.cross_fitting import (
     class_rows,
     cross_fitted_gains,
     design_effect,
+    rows_in_effect,
 )
-from clfeval.methods.recalibrate.fits import Method, MethodFitter
 from clfeval.methods.recalibrate.gain import (
+    Gain,
     Verdict,
     auto_gain,
     estimate_gain,
@@ -29,6 +29,7 @@ from clfeval.methods.recalibrate.gain import (
     highest_limit,
     one_sided_quantile,
 )
+from clfeval.methods.recalibrate.method_fits import Method, MethodFitter
 from clfeval.records import dataclass
 
 
@@ -50,11 +51,12 @@ class GainEstimate:
 class Assessment:
     """One method: the calibrator of all rows, None without a fit, and its gains on new rows.
 
-    chosen: the method itself, or the one that `auto` selects. gains: empty for too few clusters.
+    selected: the method itself, or the one that `auto` selects. gains: empty without a fit, and for
+    too few clusters.
     """
 
     method: Method
-    chosen: Method
+    selected: Method
     calibrator: Calibrator | None
     gains: Mapping[LossName, GainEstimate]
 
@@ -75,23 +77,16 @@ def assess_methods(
         gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
     assessments = []
     for method in methods:
-        fits = fitter.fit(method, rows[:1], rows[1:])
-        assessments.append(
-            Assessment(method, fits.chosen[0], fits.calibrators[0], gains.get(method, {}))
-        )
+        fitted = fitter.fit(method, rows[:1], rows[1:])
+        calibrator = fitted.calibrators[0]
+        gain = {} if calibrator is None else gains.get(method, {})
+        assessments.append(Assessment(method, fitted.selected[0], calibrator, gain))
     return assessments
 
 
 def replace_scores(fitter: MethodFitter, counts: ScoreCounts) -> MethodFitter:
     """Return the fitter for counts of merged scores."""
     return MethodFitter(counts.scores, fitter.rows, fitter.effect)
-
-
-def rows_in_effect(counts: ScoreCounts) -> float:
-    """Return the number of rows, of weighted ones the effective number."""
-    if isinstance(counts.clusters, RowWeights):
-        return counts.clusters.size
-    return float((counts.positives.sum() + counts.negatives.sum()) / counts.unit)
 
 
 def contradicted_rows(counts: ScoreCounts) -> float:
@@ -128,7 +123,7 @@ def _gains_in_loss(
     quantile: float,
 ) -> dict[Method, GainEstimate]:
     """Return the gain of each cross-fitted method in one loss."""
-    parts = {
+    parts: dict[Method, Gain] = {
         method: estimate_gain(counts, gains, loss, PARAMETERS.get(method, 0))
         for method, gains in cross_fitted.items()
         if method != "none"

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, divide
-from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import split_into_folds
 from clfeval.measures.logistic import fit_line, log_odds, log_odds_slice
 from clfeval.measures.probability import log_losses, squared_errors
 from clfeval.measures.regression import inverse_logit
-from clfeval.methods.recalibrate.fits import Method, MethodFitter
+from clfeval.methods.recalibrate.method_fits import Method, MethodFitter
 from clfeval.records import dataclass
 
 LossName = Literal["log_loss", "brier"]
@@ -48,12 +48,12 @@ def cross_fitted_gains(
     rows = class_rows(counts)
     repeats = REPEATS if len(counts.scores) <= _MANY_SCORES else 1
     sums = {method: {name: np.zeros(rows.shape) for name in LOSSES} for method in methods}
-    for held in deal_folds(counts, repeats, rng):
-        training = rows[:, None] - held
+    for held_out in deal_folds(counts, repeats, rng):
+        training = rows[:, None] - held_out
         for method in methods:
             fitted = fitter.fit(method, *training).probabilities
             for name in LOSSES:
-                sums[method][name] += (held * _gains(name, counts.scores, fitted)).sum(axis=1)
+                sums[method][name] += (held_out * _gains(name, counts.scores, fitted)).sum(axis=1)
     return {
         method: CrossFittedGains(
             {name: np.nan_to_num(divide(total, repeats * rows)) for name, total in by_loss.items()},
@@ -68,6 +68,13 @@ def class_rows(counts: ScoreCounts) -> Floats:
     return np.array([counts.positives, counts.negatives], np.float64)
 
 
+def rows_in_effect(counts: ScoreCounts) -> float:
+    """Return the number of rows, of weighted ones the effective number."""
+    if isinstance(counts.clusters, RowWeights):
+        return counts.clusters.size
+    return float((counts.positives.sum() + counts.negatives.sum()) / counts.unit)
+
+
 def deal_folds(counts: ScoreCounts, repeats: int, rng: np.random.Generator) -> Iterator[Counts]:
     """Yield the rows held out of each fold, (2, folds, m), for each repeat.
 
@@ -76,10 +83,10 @@ def deal_folds(counts: ScoreCounts, repeats: int, rng: np.random.Generator) -> I
     m = len(counts.scores)
     owned = counts.clusters
     folds = min(FOLDS, len(owned)) if isinstance(owned, ClusterCounts) else FOLDS
-    both = np.concatenate([counts.positives, counts.negatives])
+    class_counts = np.concatenate([counts.positives, counts.negatives])
     for _ in range(repeats):
         if owned is None:
-            dealt = split_into_folds(both, folds, rng)
+            dealt = split_into_folds(class_counts, folds, rng)
         else:
             dealt = owned.split_into_folds(2 * m, folds, rng)
         yield dealt.reshape(folds, 2, m).transpose(1, 0, 2)
@@ -115,10 +122,10 @@ def design_effect(counts: ScoreCounts) -> float:
     line = fit_line(x[inner], *rows[:, inner])
     if counts.clusters is None or np.isnan(line).any():
         return 1.0
-    inside = np.zeros(len(x))
-    inside[inner] = 1.0
+    is_inner = np.zeros(len(x))
+    is_inner[inner] = 1.0
     fitted = inverse_logit(line[0] + line[1] * x)
-    design = np.array([inside, inside * x])
+    design = np.array([is_inner, is_inner * x])
     weight = rows.sum(axis=0) * fitted * (1 - fitted)
     information = (design * weight) @ design.T
     residuals = np.concatenate([1 - fitted, -fitted])

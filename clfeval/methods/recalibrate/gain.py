@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Literal
 
+import numpy as np
+
+from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.influence_and_clusters import mean_covariance
-from clfeval.methods.recalibrate.cross_fitting import FOLDS, CrossFittedGains, LossName, class_rows
+from clfeval.methods.recalibrate.cross_fitting import (
+    FOLDS,
+    CrossFittedGains,
+    LossName,
+    class_rows,
+    rows_in_effect,
+)
 from clfeval.records import dataclass
 
 Verdict = Literal["helps", "harms", "undecided"]
@@ -68,35 +77,36 @@ def estimate_gain(
     many random folds have on average.
     """
     rows = class_rows(counts).ravel()
-    total = rows.sum()
     held_out = gains.held_out[loss].ravel()
-    estimate = float(rows @ held_out / total)
-    centred = (held_out - estimate)[None]
-    owned = counts.clusters
-    if owned is None:
-        squares, units = (centred**2) @ rows[:, None], total
-    else:
-        squares, units = owned.products(centred), owned.size
-    variance = float(mean_covariance(squares, total, units)[0, 0])
-    error = sqrt(variance * FOLDS / (FOLDS - 1))
+    estimate = float(rows @ held_out / rows.sum())
+    error = sqrt(_mean_variance(counts, held_out - estimate) * FOLDS / (FOLDS - 1))
     optimism = gains.apparent[loss] - estimate
-    rows_in_effect = (
-        float(total) if owned is None or isinstance(owned, ClusterCounts) else owned.size
-    )
-    floor = max(optimism, 0.0) * max(1 / rows_in_effect, optimism / max(parameters, 1.0))
+    per_parameter = optimism / max(parameters, 1.0)
+    floor = max(optimism, 0.0) * max(1 / rows_in_effect(counts), per_parameter)
     return Gain(estimate, error, optimism, floor)
 
 
-def auto_gain(chosen: Gain, largest: Gain) -> Gain:
+def _mean_variance(counts: ScoreCounts, deviations: Floats) -> float:
+    """Return the variance of a mean over rows from deviations (2 m,), with clusters or weights."""
+    rows = class_rows(counts).ravel()
+    total = rows.sum()
+    if counts.clusters is None:
+        squares = np.array([[rows @ deviations**2]])
+        return float(mean_covariance(squares, total, total)[0, 0])
+    squares = counts.clusters.products(deviations[None])
+    return float(mean_covariance(squares, total, counts.clusters.size)[0, 0])
+
+
+def auto_gain(selected: Gain, largest: Gain) -> Gain:
     """Return the gain of `auto` with the error of its most flexible candidate.
 
     Where the scores are kept in all folds, the gain of every row is 0, and so is its variance.
     """
     return Gain(
-        chosen.estimate,
-        max(chosen.error, largest.error),
-        max(chosen.optimism, largest.optimism),
-        max(chosen.floor, largest.floor),
+        selected.estimate,
+        max(selected.error, largest.error),
+        max(selected.optimism, largest.optimism),
+        max(selected.floor, largest.floor),
     )
 
 

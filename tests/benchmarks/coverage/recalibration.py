@@ -19,7 +19,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.probability import log_losses, squared_errors
 from clfeval.methods.recalibrate.assessment import Assessment, assess_methods
-from clfeval.methods.recalibrate.fits import FLEXIBLE, FLEXIBLE_ROWS, METHODS
+from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS, METHODS
 from clfeval.records import replace
 from tests.benchmarks.coverage import Line
 

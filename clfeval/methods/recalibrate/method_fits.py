@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -40,11 +41,11 @@ _TEST_LEVEL = 0.95
 class TableFits:
     """Calibrators of one method for several tables, and the scores that they recalibrate.
 
-    chosen: the method of each table, which `auto` selects; calibrators: one a table, None where
+    selected: the method of each table, which `auto` selects; calibrators: one a table, None where
     there is no fit; probabilities (tables, m): recalibrated scores, unchanged without a fit.
     """
 
-    chosen: tuple[Method, ...]
+    selected: tuple[Method, ...]
     calibrators: tuple[Calibrator | None, ...]
     probabilities: Floats
 
@@ -73,21 +74,22 @@ class MethodFitter:
         if method == "auto":
             return self._fit_auto(positives, negatives)
         coefficients = fit_log_odds(method, self.scores, positives, negatives)
-        return self._from_coefficients((method,) * len(positives), coefficients)
+        return self._from_coefficients([method] * len(positives), coefficients)
 
-    def _from_coefficients(self, chosen: tuple[Method, ...], coefficients: Floats) -> TableFits:
+    def _from_coefficients(self, methods: Sequence[Method], coefficients: Floats) -> TableFits:
         calibrators = tuple(
             None if np.isnan(row).any() else LogOddsCalibrator(*row.tolist())
             for row in coefficients
         )
-        return TableFits(chosen, calibrators, calibrate_tables(coefficients, self.scores))
+        return TableFits((*methods,), calibrators, calibrate_tables(coefficients, self.scores))
 
     def _fit_isotonic(self, positives: Counts, negatives: Counts) -> TableFits:
         calibrators = tuple(
             fit_isotonic(self.scores, *table) for table in zip(positives, negatives, strict=True)
         )
         values = np.array([calibrator.calibrate(self.scores) for calibrator in calibrators])
-        return TableFits(("isotonic",) * len(calibrators), calibrators, values)
+        methods: list[Method] = ["isotonic"] * len(calibrators)
+        return TableFits((*methods,), calibrators, values)
 
     def _fit_auto(self, positives: Counts, negatives: Counts) -> TableFits:
         """Fit the method that the closed test chooses for each table.
@@ -101,8 +103,10 @@ class MethodFitter:
             [self._log_likelihood(table, positives, negatives) for table in coefficients]
         )
         choice = closed_test(likelihoods / self.effect, self.candidates)
-        names = tuple(self.candidates[index] for index in choice.tolist())
-        return self._from_coefficients(names, coefficients[choice, np.arange(len(choice))])
+        names = [self.candidates[index] for index in choice.tolist()]
+        selected = coefficients[choice, np.arange(len(choice))]
+        has_fit = ~np.isnan(coefficients[1:]).any(axis=2).all(axis=0)
+        return self._from_coefficients(names, np.where(has_fit[:, None], selected, np.nan))
 
     def _log_likelihood(self, coefficients: Floats, positives: Counts, negatives: Counts) -> Floats:
         """Return the log likelihood of each table under its calibrator, (tables,)."""

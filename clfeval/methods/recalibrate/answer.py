@@ -1,0 +1,135 @@
+"""What to do with the probabilities of each model: recalibrate them, or keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clfeval.document import Answer
+from clfeval.formatting import format_exact, format_number, join_names, quote_if_ambiguous
+from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.recalibrate.assessment import GainEstimate
+from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName
+from clfeval.methods.recalibrate.models import ModelRecalibration
+from clfeval.placeholders import END, OPTION
+
+NEW_ROWS = "new rows"
+REASONS = {  # of `ModelRecalibration.reason`; singular and plural
+    "needs_scores": ("has labels only", "have labels only"),
+    "not_probabilities": ("has scores outside 0 to 1", "have scores outside 0 to 1"),
+    "single_class": ("has rows of one class only", "have rows of one class only"),
+    "reversed_scores": ("ranks in reverse", "rank in reverse"),
+    "separation": (
+        "has scores that are equal or separate the classes",
+        "have scores that are equal or separate the classes",
+    ),
+    "few_clusters": (
+        "has fewer than five clusters, so that no gain can be estimated",
+        "have fewer than five clusters, so that no gain can be estimated",
+    ),
+    "flexible_rows": (
+        "has fewer than the 1,000 rows that this method needs",
+        "have fewer than the 1,000 rows that this method needs",
+    ),
+}
+
+
+def recalibration_answer(models: Sequence[ModelRecalibration], level: float) -> Iterator[Answer]:
+    """Yield what recalibration does: helps, harms, is undecided, or cannot be fitted."""
+    decided = [model for model in models if model.gain is not None]
+    by_verdict = {
+        verdict: [model for model in decided if model.gain and model.gain.verdict == verdict]
+        for verdict in ("helps", "harms", "undecided")
+    }
+    yield from (_helps(model, level) for model in by_verdict["helps"])
+    yield from (_harms(model, level) for model in by_verdict["harms"])
+    for loss in LOSSES:
+        undecided = [model for model in by_verdict["undecided"] if model.loss == loss]
+        if undecided:
+            yield _undecided(undecided, loss, level)
+    for reason in REASONS:
+        names = [model.model for model in models if model.reason == reason]
+        if names:
+            yield _not_recalibrated(names, reason)
+
+
+def _helps(model: ModelRecalibration, level: float) -> Answer:
+    """Return the sentence on a model that recalibration improves, with the formula."""
+    gain = model.gain
+    assert gain is not None
+    loss_now = model.losses[model.loss]
+    text = f"{quote_if_ambiguous(model.model)}: {model.selected} recalibration lowers the "
+    text += f"{loss_title(model.loss)} of {NEW_ROWS} from {format_number(loss_now)} to "
+    text += f"{format_number(loss_now - gain.value)}, by {_with_limits(gain, level)}: "
+    text += f"{calibrator_formula(model.calibrator)}."
+    return _answer("recalibration-helps", text, model, gain)
+
+
+def _harms(model: ModelRecalibration, level: float) -> Answer:
+    """Return the sentence on a model that recalibration makes worse."""
+    gain = model.gain
+    assert gain is not None
+    worse = GainEstimate(-gain.value, -gain.high, -gain.low)
+    text = f"{quote_if_ambiguous(model.model)}: {model.selected} recalibration raises the "
+    text += f"{loss_title(model.loss)} of {NEW_ROWS} by {_with_limits(worse, level)}: keep the "
+    return _answer("recalibration-harms", f"{text}scores.", model, gain)
+
+
+def _undecided(models: Sequence[ModelRecalibration], loss: LossName, level: float) -> Answer:
+    """Return the sentence on models whose gain may be positive or negative."""
+    title = loss_title(loss)
+    names = join_names([model.model for model in models])
+    largest = max(models, key=lambda model: 0.0 if model.gain is None else model.gain.high)
+    gain = largest.gain
+    assert gain is not None
+    if len(models) == 1 and largest.selected != "none":
+        text = (
+            f"{names}: whether {largest.selected} recalibration lowers the {title} of {NEW_ROWS} "
+        )
+        text += f"is undecided, by {_with_limits(gain, level)}: keep the scores."
+        return _answer("recalibration-undecided", text, largest, gain)
+    text = f"{names}: keep the scores, as no recalibration lowers the {title} of {NEW_ROWS} "
+    text += f"significantly; a fall of up to {format_number(gain.high)}"
+    text += f" ({quote_if_ambiguous(largest.model)})" if len(models) > 1 else ""
+    names_of_models = tuple(model.model for model in models)
+    return Answer("recalibration-undecided", f"{text} is not excluded.", names_of_models, loss)
+
+
+def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
+    """Return the sentence on models that are not recalibrated, and the remedy."""
+    singular, plural = REASONS[reason]
+    text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
+    if reason == "reversed_scores":
+        text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
+    else:
+        text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
+    return Answer("not-recalibrated", f"{text}.", tuple(names))
+
+
+def _answer(code: str, text: str, model: ModelRecalibration, gain: GainEstimate) -> Answer:
+    return Answer(code, text, (model.model,), model.loss, gain.value, gain.low, gain.high)
+
+
+def _with_limits(gain: GainEstimate, level: float) -> str:
+    """Return a gain with its confidence interval."""
+    limits = f"{format_number(gain.low)} to {format_number(gain.high)}"
+    return f"{format_number(gain.value)} ({100 * level:g}% CI {limits})"
+
+
+def loss_title(loss: LossName) -> str:
+    """Return the name of a loss in a sentence."""
+    return "Brier score" if loss == "brier" else CATALOG[loss].title
+
+
+def calibrator_formula(calibrator: Calibrator | None) -> str:
+    """Return the formula of a calibrator; of steps, where they are saved."""
+    if not isinstance(calibrator, LogOddsCalibrator):
+        return f"its steps are those of {OPTION}--save NAME.calibrator.json{END}"
+    intercept = format_exact(calibrator.intercept)
+    power = format_exact(calibrator.power)
+    if calibrator.power != calibrator.complement_power:
+        complement_power = format_exact(calibrator.complement_power)
+        return f"p' = logit⁻¹({intercept} + {power} ln p - {complement_power} ln(1 - p))"
+    slope = "logit p" if calibrator.power == 1 else f"{power} logit p"
+    terms = slope if calibrator.intercept == 0 else f"{intercept} + {slope}"
+    return f"p' = logit⁻¹({terms})"

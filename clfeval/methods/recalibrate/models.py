@@ -1,0 +1,135 @@
+"""Every recalibration method assessed for one model, and why one is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.resampling import random_stream
+from clfeval.measures.calibrators import Calibrator
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.recalibrate.assessment import (
+    Assessment,
+    GainEstimate,
+    assess_methods,
+    contradicted_rows,
+)
+from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName, class_rows, rows_in_effect
+from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS, METHODS, Method
+from clfeval.records import dataclass, field
+
+FEWEST_OF_CLASS = 10  # rows of the rarer class, below which only a shift is fitted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRecalibration:
+    """The assessed methods of one model, and the one in force.
+
+    losses: of the scores as they are. contradicted: rows whose class had probability 0, by which
+    the log loss is infinite. unchanged: rows with a score of exactly 0 or 1. few_rows: of a class,
+    so that a shift is in force. score_range: the lowest and highest score; digest: of the counts.
+    table_reason: why no method is assessed.
+    """
+
+    model: str
+    method: Method
+    assessments: Sequence[Assessment] = ()
+    losses: Mapping[LossName, float] = field(default_factory=dict)
+    contradicted: float = 0.0
+    unchanged: float = 0.0
+    few_rows: bool = False
+    score_range: tuple[float, float] = (0.0, 1.0)
+    digest: str = ""
+    table_reason: str | None = None
+
+    @property
+    def loss(self) -> LossName:
+        """The loss that decides: the Brier score where the log loss is infinite."""
+        return "brier" if self.contradicted else "log_loss"
+
+    @property
+    def in_force(self) -> Assessment | None:
+        """The assessment of the method in force; None if it is not available."""
+        return next(
+            (assessment for assessment in self.assessments if assessment.method == self.method),
+            None,
+        )
+
+    @property
+    def calibrator(self) -> Calibrator | None:
+        """The calibrator of the method in force, fitted to all rows."""
+        return None if self.in_force is None else self.in_force.calibrator
+
+    @property
+    def selected(self) -> Method | None:
+        """The method in force; of `auto` the one that it chooses."""
+        return None if self.in_force is None else self.in_force.selected
+
+    @property
+    def gain(self) -> GainEstimate | None:
+        """The gain of the method in force in the deciding loss; None with a reason."""
+        if self.reason is not None or self.in_force is None:
+            return None
+        return self.in_force.gains[self.loss]
+
+    @property
+    def reason(self) -> str | None:
+        """Why the method in force has no gain."""
+        if self.table_reason is not None:
+            return self.table_reason
+        if self.in_force is None:
+            return "flexible_rows"
+        return method_reason(self.in_force)
+
+
+def method_reason(assessment: Assessment) -> str | None:
+    """Return why a method that was fitted to a model has no gain; None if it has one."""
+    if assessment.calibrator is None:
+        return "separation"
+    if not assessment.calibrator.rises:
+        return "reversed_scores"
+    return None if assessment.gains else "few_clusters"
+
+
+def recalibrate_model(
+    model: str, counts: ScoreCounts, method: Method, level: float, seed: int
+) -> ModelRecalibration:
+    """Return every method that the rows of a model allow, assessed on new rows."""
+    rows = class_rows(counts).sum(axis=1) / counts.unit
+    if not rows.all():
+        return ModelRecalibration(model, method, table_reason="single_class")
+    if counts.scores[0] < 0 or counts.scores[-1] > 1:
+        return ModelRecalibration(model, method, table_reason="not_probabilities")
+    few_rows = bool(rows.min() < FEWEST_OF_CLASS)
+    methods = available_methods(counts, few_rows=few_rows)
+    stream = random_stream(seed, f"{model}\0recalibrate")
+    return ModelRecalibration(
+        model,
+        "shift" if few_rows else method,
+        assess_methods(counts, methods, level, stream),
+        {
+            loss: float(CATALOG[loss].function(counts.scores, counts.positives, counts.negatives))
+            for loss in LOSSES
+        },
+        contradicted_rows(counts),
+        _rows_at_ends(counts),
+        few_rows,
+        (float(counts.scores[0]), float(counts.scores[-1])),
+        counts.digest(),
+    )
+
+
+def available_methods(counts: ScoreCounts, *, few_rows: bool) -> list[Method]:
+    """Return the methods that so many rows allow; few_rows: of a class."""
+    if few_rows:
+        return ["shift"]
+    if rows_in_effect(counts) < FLEXIBLE_ROWS:
+        return [method for method in METHODS if method not in ("none", *FLEXIBLE)]
+    return [method for method in METHODS if method != "none"]
+
+
+def _rows_at_ends(counts: ScoreCounts) -> float:
+    """Return the rows with a score of exactly 0 or 1, which methods on log odds keep."""
+    at_ends = (counts.scores == 0) | (counts.scores == 1)
+    rows = class_rows(counts)[:, at_ends].sum()
+    return float(rows / counts.unit)

@@ -1,0 +1,156 @@
+"""From counts of scores to the Result of `recalibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.sample import Sample
+from clfeval.document import Document, ResultNote
+from clfeval.errors import DataError, UsageError, list_names
+from clfeval.formatting import format_count, join_names, quote_if_ambiguous
+from clfeval.methods.provenance import (
+    bucket_notes,
+    build_parameters,
+    build_signature,
+    class_totals,
+    counting_notes,
+)
+from clfeval.methods.recalibrate.answer import recalibration_answer
+from clfeval.methods.recalibrate.files import CalibratorFile, StoredCalibrator
+from clfeval.methods.recalibrate.models import (
+    FEWEST_OF_CLASS,
+    ModelRecalibration,
+    recalibrate_model,
+)
+from clfeval.methods.recalibrate.options import RecalibrateOptions
+from clfeval.methods.recalibrate.tables import mapping_rows, method_rows, model_rows
+from clfeval.placeholders import END, OPTION
+
+
+def recalibration_result(predictions: PredictionCounts, options: RecalibrateOptions) -> Document:
+    """Return the gains of recalibrating each model with scores, and the recalibrated values.
+
+    Errors: UsageError for models of labels only, DataError for one class only.
+    """
+    sample = Sample.from_predictions(predictions)
+    _check_table(sample, predictions)
+    models = list[ModelRecalibration]()
+    for position, model in enumerate(predictions.models):
+        if model.kind == "label":
+            models.append(
+                ModelRecalibration(model.name, options.method, table_reason="needs_scores")
+            )
+            continue
+        counts = predictions.scores(position)[None].probabilities
+        models.append(
+            recalibrate_model(model.name, counts, options.method, options.level, options.seed)
+        )
+    return Document(
+        command="recalibrate",
+        signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
+        inputs=sample.files,
+        parameters=_parameters(sample, options),
+        summary=class_totals(sample),
+        tables={
+            "models": model_rows(models),
+            "methods": [*method_rows(models)],
+            "mapping": mapping_rows(models),
+        },
+        answer=tuple(recalibration_answer(models, options.level)),
+        extras={"calibrators": _calibrator_file(sample, models)},
+        warnings=tuple(_notes(models, predictions)),
+    )
+
+
+def _calibrator_file(sample: Sample, models: Sequence[ModelRecalibration]) -> CalibratorFile:
+    """Return the calibrators in force, of models that have one."""
+    calibrators = [
+        StoredCalibrator(
+            model.model, str(model.selected), model.calibrator, model.score_range, model.digest
+        )
+        for model in models
+        if model.reason in (None, "few_clusters") and model.calibrator is not None
+    ]
+    rows = sum(file.rows for file in sample.files)
+    return CalibratorFile(sample.positive, calibrators, rows)
+
+
+def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
+    """Raise for tables whose models have labels only, and for those of one class."""
+    if all(model.kind == "label" for model in predictions.models):
+        message = "recalibration needs probabilities, but every model has labels only"
+        raise UsageError.new(message, "needs-scores", sample.name, hint="give columns of scores")
+    if predictions.multiclass:
+        message = "recalibration is of two classes, and the truth has more"
+        hint = f"choose one class: {OPTION}--positive CLASS{END}"
+        raise UsageError.new(message, "multiclass", sample.name, hint=hint)
+    all_rows = sample.slices[None]
+    for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
+        if not totals.any():
+            message = f"no {name} row, but recalibration needs both classes"
+            hint = (
+                f"the classes are {list_names(predictions.classes)}; check {OPTION}--positive{END}"
+            )
+            raise DataError.new(
+                message, "single-class", sample.name, column=predictions.truth, hint=hint
+            )
+
+
+def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
+    """Return every setting in its resolved form."""
+    resolved = {"positive": sample.positive, "negative": list(sample.negative)}
+    return build_parameters(
+        "positive negative method level seed missing", resolved, options, sample.roles, without="by"
+    )
+
+
+def _signature(sample: Sample, options: RecalibrateOptions, digests: Sequence[str]) -> str:
+    """Return the settings that change numbers, and the hash of the score counts."""
+    settings = {
+        "cmd": "recalibrate",
+        "pos": sample.positive,
+        "miss": sample.roles.missing,
+        "weight": "yes" if sample.roles.weight else None,
+        "seed": options.seed,
+        "ci": repr(options.level),
+    }
+    return build_signature(
+        "cmd pos miss weight method seed ci",
+        settings,
+        options,
+        sample.roles,
+        files=sample.files,
+        statistics=sha256("".join(digests).encode()).hexdigest(),
+    )
+
+
+def _notes(
+    models: Sequence[ModelRecalibration], predictions: PredictionCounts
+) -> Iterator[ResultNote]:
+    """Yield notes on infinite losses, on scores of 0 and 1, on few rows, and on counting."""
+    contradicted = {model.model: model.contradicted for model in models if model.contradicted}
+    if contradicted:
+        text = "the log loss is infinite, and the Brier score decides, where rows had probability "
+        yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
+    rows_at_ends = {model.model: model.unchanged for model in models if model.unchanged}
+    if rows_at_ends:
+        text = "scores of exactly 0 and 1 keep their values, except by isotonic recalibration: "
+        yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
+    shifted = [model.model for model in models if model.few_rows]
+    if shifted:
+        text = f"with fewer than {FEWEST_OF_CLASS} rows of a class, only a shift is fitted: "
+        yield ResultNote("few-rows", f"{text}{join_names(shifted)}")
+    yield from counting_notes(predictions)
+    yield from bucket_notes(predictions)
+
+
+def _row_counts(rows_by_model: Mapping[str, float]) -> str:
+    """Return models with their numbers of rows."""
+    parts = [
+        f"{quote_if_ambiguous(model)} {format_count(rows, 'row')}"
+        for model, rows in rows_by_model.items()
+    ]
+    return ", ".join(parts)

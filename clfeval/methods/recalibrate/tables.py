@@ -1,0 +1,90 @@
+"""The tables of a recalibration: methods in force, all methods, and recalibrated values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from clfeval.document import Estimate, Row
+from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
+from clfeval.methods.recalibrate.assessment import Assessment
+from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName
+from clfeval.methods.recalibrate.models import ModelRecalibration, method_reason
+
+PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+
+
+def model_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
+    """Return the method in force of each model, its gains, and the losses without it."""
+    return [
+        {
+            "model": model.model,
+            "method": model.selected,
+            "verdict": None if model.gain is None else model.gain.verdict,
+            "loss": model.loss,
+            "before": model.losses.get(model.loss),
+            "gain": _gain_cell(model, model.in_force, model.loss),
+            **{f"{loss}_gain": _gain_cell(model, model.in_force, loss) for loss in LOSSES},
+            **_parameter_cells(model.calibrator),
+        }
+        for model in models
+    ]
+
+
+def method_rows(models: Sequence[ModelRecalibration]) -> Iterator[Row]:
+    """Yield the gains of every method of every model."""
+    for model in models:
+        for assessment in model.assessments:
+            gain = None
+            if method_reason(assessment) is None:
+                gain = assessment.gains[model.loss]
+            yield {
+                "model": model.model,
+                "method": assessment.method,
+                "chosen": assessment.selected,
+                "verdict": None if gain is None else gain.verdict,
+                **{f"{loss}_gain": _gain_cell(model, assessment, loss) for loss in LOSSES},
+                **_parameter_cells(assessment.calibrator),
+            }
+
+
+def _gain_cell(
+    model: ModelRecalibration, assessment: Assessment | None, loss: LossName
+) -> Estimate:
+    """Return the gain in one loss, or why it is undefined."""
+    reason = model.reason if assessment is None else method_reason(assessment)
+    if reason is not None:
+        return Estimate(None, reason=reason)
+    if loss == "log_loss" and model.contradicted:
+        return Estimate(None, reason="contradicted")
+    assert assessment is not None
+    gain = assessment.gains[loss]
+    return Estimate(gain.value, gain.low, gain.high)
+
+
+def _parameter_cells(calibrator: Calibrator | None) -> Row:
+    """Return intercept and powers of a calibrator on log odds; None of others."""
+    names = ("intercept", "power", "complement_power")
+    if not isinstance(calibrator, LogOddsCalibrator):
+        return dict.fromkeys(names)
+    return {name: getattr(calibrator, name) for name in names}
+
+
+def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
+    """Return what the method in force makes of probabilities, by model."""
+    rows = list[Row]()
+    for model in models:
+        if model.calibrator is None or model.reason is not None:
+            continue
+        recalibrated = model.calibrator.calibrate(np.array(PLACES)).tolist()
+        rows += [
+            {
+                "model": model.model,
+                "method": model.selected,
+                "probability": probability,
+                "recalibrated": value,
+            }
+            for probability, value in zip(PLACES, recalibrated, strict=True)
+        ]
+    return rows

@@ -1,0 +1,118 @@
+"""The page of recalibrate: gains of every method, and what becomes of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clfeval.document import Document
+from clfeval.formatting import join_names
+from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
+from clfeval.pages.table_parts import MODEL, format_class_counts
+
+METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "auto")
+VERDICTS = ("helps", "harms", "undecided")
+GAINS = (
+    *cols("estimate", "log_loss_gain brier_gain"),
+    *cols("number?", "intercept power complement_power"),
+)
+TABLES = (
+    Table(
+        "models",
+        (
+            MODEL,
+            Column("method", "text", among=(None, *METHODS)),
+            Column("verdict", "text", among=(None, *VERDICTS)),
+            Column("loss", "text", among=("log_loss", "brier")),
+            *cols("number?", "before"),
+            *cols("estimate", "gain"),
+            *GAINS,
+        ),
+        "",
+        1,
+    ),
+    Table(
+        "methods",
+        (
+            MODEL,
+            Column("method", "text", among=METHODS),
+            Column("chosen", "text", among=METHODS),
+            Column("verdict", "text", among=(None, *VERDICTS)),
+            *GAINS,
+        ),
+        "",
+    ),
+    Table(
+        "mapping",
+        (MODEL, Column("method", "text", among=METHODS), *cols("part", "probability recalibrated")),
+        "",
+    ),
+)
+GAIN_COLUMNS = {
+    "gain in\nlog loss": "log_loss_gain",
+    "gain in\nBrier": "brier_gain",
+    "intercept": "intercept",
+    "power": "power",
+    "power of\n1 - p": "complement_power",
+}
+
+
+def headline(result: Document) -> list[str]:
+    """Return the headline: inputs, and the rows of each class."""
+    names = join_names([item.name for item in result.inputs])
+    return [f"Recalibration of {names}: {format_class_counts(result)}"]
+
+
+def page_tables(_: Document, __: int) -> Iterator[TableView]:
+    """Yield the method in force of each model, all methods, and what becomes of probabilities."""
+    named = {"model": "model", "method": "method"}
+    yield TableView(
+        "models",
+        "Gain on new rows by the recalibration of each model",
+        {
+            **named,
+            "verdict": "verdict",
+            "loss": "loss",
+            "before": "before",
+            "gain": "gain",
+            "intercept": "intercept",
+            "power": "power",
+            "power of\n1 - p": "complement_power",
+        },
+        rank="main",
+        lead="gain",
+    )
+    yield TableView(
+        "methods",
+        "Gain on new rows by method",
+        {**named, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+    )
+    yield TableView(
+        "mapping", "Recalibrated probabilities", "model method probability recalibrated"
+    )
+
+
+GLOSSARY = {
+    **SHARED,
+    "method": "how log odds are changed: shift adds to them, temperature multiplies them, logistic "
+    "does both, beta treats both sides differently; isotonic fits steps",
+    "methods.chosen": "the method itself; of auto the one that a closed test chooses",
+    "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
+    "loss": "the loss that decides: the Brier score where the log loss is infinite",
+    "before": "the loss of the scores as they are",
+    "gain": "fall of the loss on new rows, cross-fitted",
+    "log_loss_gain": "fall of the log loss on new rows, cross-fitted",
+    "brier_gain": "fall of the Brier score on new rows, cross-fitted",
+    "intercept": "added to the log odds",
+    "power": "factor of ln p",
+    "complement_power": "factor of -ln(1 - p)",
+    "probability": "the score of a model",
+    "recalibrated": "what the method makes of it",
+}
+HEADINGS = {
+    "gain in log loss": "log_loss_gain",
+    "gain in Brier": "brier_gain",
+    "power of 1 - p": "complement_power",
+}
+PAGE = Page(
+    "recalibrate", TABLES, headline, page_tables, lambda _: (), glossary=GLOSSARY, headings=HEADINGS
+)
