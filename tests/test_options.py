@@ -320,7 +320,7 @@ def test_what_is_compared_with_is_a_table() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_label_may_be_anything_and_truth_has_it_or_not(command: str) -> None:
-    more = {} if command == "count" else {"interval": "none"}
+    more = {} if command in ("count", "recalibrate") else {"interval": "none"}
     more |= {"source": "predictions"} if command == "mlcps" else {}
     said = answers(command, "positive", table=PROBABILITIES, **more)
     assert taken_of(said) == ["0", "nan"]  # which is no label, as None

@@ -29,7 +29,8 @@ from clfeval.methods.recalibrate.gain import (
     highest_limit,
     one_sided_quantile,
 )
-from clfeval.methods.recalibrate.method_fits import Method, MethodFitter
+from clfeval.methods.recalibrate.method_fits import MethodFitter
+from clfeval.methods.recalibrate.options import Method
 from clfeval.records import dataclass
 
 

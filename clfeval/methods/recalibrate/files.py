@@ -150,7 +150,7 @@ def read_calibrators(name: str, text: str) -> CalibratorFile:
         document = json.loads(text)
         if document["schema"] != SCHEMA:
             raise DataError.new(
-                f"is not a file of calibrators of schema {SCHEMA}", "bad-schema", name
+                f"is not a file of calibrators of schema {SCHEMA}", "other-schema", name
             )
         calibrators = [_read_calibrator(record) for record in document["calibrators"]]
         return CalibratorFile(str(document["positive"]), calibrators, float(document["rows"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -19,18 +18,9 @@ from clfeval.measures.calibrators import (
     fit_log_odds,
 )
 from clfeval.measures.probability import log_losses
+from clfeval.methods.recalibrate.options import Method
 from clfeval.records import dataclass
 
-Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
-METHODS: tuple[Method, ...] = (
-    "none",
-    "shift",
-    "temperature",
-    "logistic",
-    "beta",
-    "isotonic",
-    "auto",
-)
 NESTED: tuple[LogOddsMethod, ...] = ("none", "shift", "logistic", "beta")  # of the closed test
 FLEXIBLE: tuple[Method, ...] = ("beta", "isotonic")
 FLEXIBLE_ROWS = 1000  # from which these two are fitted

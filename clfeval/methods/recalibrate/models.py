@@ -15,7 +15,8 @@ from clfeval.methods.recalibrate.assessment import (
     contradicted_rows,
 )
 from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName, class_rows, rows_in_effect
-from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS, METHODS, Method
+from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS
+from clfeval.methods.recalibrate.options import METHODS, Method
 from clfeval.records import dataclass, field
 
 FEWEST_OF_CLASS = 10  # rows of the rarer class, below which only a shift is fitted

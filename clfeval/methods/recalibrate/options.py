@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from clfeval.methods.options import Level, Seed
-from clfeval.methods.recalibrate.method_fits import Method
 from clfeval.options.declaration import Command, Opt
 from clfeval.records import dataclass
 
 RECALIBRATION = "Recalibration"  # panel
+Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
+METHODS: tuple[Method, ...] = (
+    "none",
+    "shift",
+    "temperature",
+    "logistic",
+    "beta",
+    "isotonic",
+    "auto",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -86,7 +86,7 @@ def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
     if predictions.multiclass:
         message = "recalibration is of two classes, and the truth has more"
         hint = f"choose one class: {OPTION}--positive CLASS{END}"
-        raise UsageError.new(message, "multiclass", sample.name, hint=hint)
+        raise UsageError.new(message, "too-many-classes", sample.name, hint=hint)
     all_rows = sample.slices[None]
     for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
         if not totals.any():
