@@ -101,6 +101,9 @@ def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
     if reason == "reversed_scores":
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
+    elif reason == "not_probabilities":
+        text += f"; percentages are read by {OPTION}--model {quote_if_ambiguous(names[0])}:percent"
+        text += END
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
     return Answer("not-recalibrated", f"{text}.", tuple(names))

@@ -83,10 +83,6 @@ def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
     if all(model.kind == "label" for model in predictions.models):
         message = "recalibration needs probabilities, but every model has labels only"
         raise UsageError.new(message, "needs-scores", sample.name, hint="give columns of scores")
-    if predictions.multiclass:
-        message = "recalibration is of two classes, and the truth has more"
-        hint = f"choose one class: {OPTION}--positive CLASS{END}"
-        raise UsageError.new(message, "too-many-classes", sample.name, hint=hint)
     all_rows = sample.slices[None]
     for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
         if not totals.any():

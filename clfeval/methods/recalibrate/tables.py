@@ -75,7 +75,7 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
     """Return what the method in force makes of probabilities, by model."""
     rows = list[Row]()
     for model in models:
-        if model.calibrator is None or model.reason is not None:
+        if model.calibrator is None or model.reason not in (None, "few_clusters"):
             continue
         recalibrated = model.calibrator.calibrate(np.array(PLACES)).tolist()
         rows += [
