@@ -47,6 +47,11 @@ class CalibratorFile:
     calibrators: Sequence[StoredCalibrator]
     rows: float
 
+    @property
+    def by_model(self) -> dict[str, Calibrator]:
+        """The calibrators by the name of their model."""
+        return {stored.model: stored.calibrator for stored in self.calibrators}
+
     def to_json(self) -> str:
         """Return the file; numbers are the shortest that read back as the same."""
         document = {

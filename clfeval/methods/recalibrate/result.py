@@ -45,9 +45,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             )
             continue
         counts = predictions.scores(position)[None].probabilities
-        models.append(
-            recalibrate_model(model.name, counts, options.method, options.level, options.seed)
-        )
+        models.append(recalibrate_model(model.name, counts, options))
     return Document(
         command="recalibrate",
         signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
@@ -59,7 +57,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "methods": [*method_rows(models)],
             "mapping": mapping_rows(models),
         },
-        answer=tuple(recalibration_answer(models, options.level)),
+        answer=tuple(recalibration_answer(models, options)),
         extras={"calibrators": _calibrator_file(sample, models)},
         warnings=tuple(_notes(models, predictions)),
     )
@@ -69,10 +67,10 @@ def _calibrator_file(sample: Sample, models: Sequence[ModelRecalibration]) -> Ca
     """Return the calibrators in force, of models that have one."""
     calibrators = [
         StoredCalibrator(
-            model.model, str(model.selected), model.calibrator, model.score_range, model.digest
+            model.model, str(model.selected), calibrator, model.score_range, model.digest
         )
         for model in models
-        if model.reason in (None, "few_clusters") and model.calibrator is not None
+        if (calibrator := model.final_calibrator) is not None
     ]
     rows = sum(file.rows for file in sample.files)
     return CalibratorFile(sample.positive, calibrators, rows)

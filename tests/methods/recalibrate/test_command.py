@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.errors import DataError
-from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
+from clfeval.errors import DataError, UsageError
+from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator, shift_log_odds
 from clfeval.methods.recalibrate.files import StoredCalibrator, read_calibrators, sql_expression
 from tests.methods.recalibrate.test_cross_fitting import random_table
 from tests.process.program import clfeval as program
@@ -189,3 +189,30 @@ def test_sql_gives_the_numbers_of_the_calibrator(name: str, rows: int) -> None:
         column = connection.sql(query.replace("FROM table", 'FROM "table"')).pl()["q"]
     assert column[-1] is None
     assert column[:-1].to_numpy() == pytest.approx(calibrator.calibrate(scores), abs=1e-12)
+
+
+def test_another_prevalence_moves_the_log_odds_by_the_ratio_of_odds() -> None:
+    """Rows have prevalence p; at 1:49 the log odds fall by ln(p / (1 - p)) + ln 49."""
+    table = random_table(1, slope=0.4)
+    own, moved = (
+        clfeval.recalibrate(table, positive="1", model="gbm", method="logistic", prevalence=asked)
+        for asked in (None, "1:49")
+    )
+    positives = int(table["truth"].sum())
+    shift = -np.log(49) - np.log(positives / (300 - positives))
+    p = np.array([0.1, 0.5, 0.9])
+    before, after = (result.calibrators["gbm"].calibrate(p) for result in (own, moved))
+    assert np.log(after / (1 - after)) - np.log(before / (1 - before)) == pytest.approx(shift)
+    assert own.tables["models"] == moved.tables["models"]
+    assert any("label shift" in sentence.text for sentence in moved.answer)
+
+
+def test_steps_are_shifted_at_their_knots() -> None:
+    steps = StepCalibrator(np.array([0.2, 0.6]), np.array([0.0, 0.5]))
+    moved = shift_log_odds(steps, np.log(3))
+    assert moved.calibrate([0.2, 0.6]) == pytest.approx([0, 0.75])
+
+
+def test_one_calibrator_is_for_one_prevalence() -> None:
+    with pytest.raises(UsageError, match="is one number here"):
+        clfeval.recalibrate(random_table(1), positive="1", model="gbm", prevalence=[0.1, 0.2])
