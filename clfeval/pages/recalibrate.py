@@ -80,11 +80,13 @@ def page_tables(_: Document, __: int) -> Iterator[TableView]:
         },
         rank="main",
         lead="gain",
+        places=(),
     )
     yield TableView(
         "methods",
         "Gain on new rows by method",
         {**named, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+        places=(),
     )
     yield TableView(
         "mapping", "Recalibrated probabilities", "model method probability recalibrated"
