@@ -21,6 +21,7 @@ from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS
 from clfeval.methods.recalibrate.options import METHODS, Method, RecalibrateOptions
 from clfeval.records import dataclass, field
 
+WITHOUT_LIMITS = ("few_clusters", "too_few_rows")  # reasons of a calibrator without a gain
 FEWEST_OF_CLASS = 10  # rows of the rarer class, below which only a shift is fitted
 
 
@@ -68,7 +69,7 @@ class ModelRecalibration:
     @property
     def final_calibrator(self) -> Calibrator | None:
         """The calibrator in force, for the prevalence asked for."""
-        if self.calibrator is None or self.reason not in (None, "few_clusters"):
+        if self.calibrator is None or self.reason not in (None, *WITHOUT_LIMITS):
             return None
         return shift_log_odds(self.calibrator, self.prior_shift)
 
@@ -91,16 +92,7 @@ class ModelRecalibration:
             return self.table_reason
         if self.in_force is None:
             return "flexible_rows"
-        return method_reason(self.in_force)
-
-
-def method_reason(assessment: Assessment) -> str | None:
-    """Return why a method that was fitted to a model has no gain; None if it has one."""
-    if assessment.calibrator is None:
-        return "separation"
-    if not assessment.calibrator.rises:
-        return "reversed_scores"
-    return None if assessment.gains else "few_clusters"
+        return self.in_force.reason
 
 
 def recalibrate_model(
