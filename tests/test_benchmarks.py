@@ -55,14 +55,11 @@ def test_every_topic_whose_tables_can_be_small_runs_whole(topic: str) -> None:
 
 
 def test_the_table_of_coverage_is_put_below_its_heading() -> None:
-    """Without the heading it is put before the section that follows, else in place of what is there."""
+    """Without the heading it is put before the next section, else in place of what is there."""
     heading, following = guide_table.HEADING, guide_table.NEXT
-    guide = f"# numbers\n\n## First\n\ntext\n\n{following}\n\nmore\n"
-    once = guide_table.with_section(guide, ["| a |", "| 1 |"])
-    assert (
-        once
-        == f"# numbers\n\n## First\n\ntext\n\n{heading}\n\n| a |\n| 1 |\n\n{following}\n\nmore\n"
-    )
+    before, after = "# numbers\n\n## First\n\ntext\n\n", f"{following}\n\nmore\n"
+    once = guide_table.with_section(before + after, ["| a |", "| 1 |"])
+    assert once == f"{before}{heading}\n\n| a |\n| 1 |\n\n{after}"
     assert guide_table.with_section(once, ["| 2 |"]) == once.replace("| a |\n| 1 |", "| 2 |")
     assert f"{following}\n" in guide_table.GUIDE.read_text(encoding="utf-8")
 

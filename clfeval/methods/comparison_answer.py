@@ -26,6 +26,7 @@ from clfeval.formatting import (
     format_exact,
     format_number,
     format_p_value,
+    format_rows,
     join_names,
     join_words,
     quote_if_ambiguous,
@@ -460,7 +461,7 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
     size = f"than {to} ({row['measure']} {_format_difference(row, level)})"
     if rows is None:
         return f"{verb} {more} {kind} {size}"
-    return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
+    return f"{verb} {abs(d) * rows:,.4g} {more} of {format_rows(rows)} {kind} {size}"
 
 
 def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:

@@ -29,6 +29,7 @@ from clfeval.pages.table_parts import (
     PREVALENCE_TABLE,
     SLICE,
     format_class_counts,
+    format_row_count,
     join_names,
     sort_by_column,
 )
@@ -452,7 +453,7 @@ def headline(result: Document) -> list[str]:
     runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
     if summary.get("classes") is None:
         return [f"Report of {names}: {format_class_counts(result)}{runs}"]
-    rows, models = (format_count(summary[f"{of}s"], of) for of in ("row", "model"))
+    rows, models = format_row_count(result), format_count(summary["models"], "model")
     return [f"Report of {names}: {rows} of {summary['classes']} classes, {models}{runs}"]
 
 
