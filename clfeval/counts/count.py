@@ -153,8 +153,8 @@ def _count_in_units(
     judged = check_patterns(group_rows(settled), settled)
     evaluated = ~judged.missing
     raw = judged.grouped
-    shown = row_unit(raw.n[evaluated].sum(), raw.rows[evaluated].sum())
-    return judged, replace(settled, unit=shown)
+    units_per_row = row_unit(raw.n[evaluated].sum(), raw.rows[evaluated].sum())
+    return judged, replace(settled, unit=units_per_row)
 
 
 def _count_patterns(

@@ -160,8 +160,8 @@ def smaller_group_size(
     The least of R² / sum R_c² of both groups, R_c rows in a cluster; 0 for a group without rows.
     n (m,): the rows of each kind, or their weight; in_first (m,): the kinds of the first group.
     """
-    counts, groups = np.asarray(n, np.float64), np.array([in_first, ~in_first], np.float64)
-    rows = groups @ counts
+    groups = np.array([in_first, ~in_first], np.float64)
+    rows = groups @ np.asarray(n, np.float64)
     if clusters is None or not rows.all():
         return float(rows.min())
     return float((rows**2 / np.diag(clusters.products(groups))).min())

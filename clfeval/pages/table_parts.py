@@ -155,8 +155,15 @@ SAMPLED_BY_WEIGHT = frozenset({"effective_rows", "effective_clusters"})
 
 
 def format_class_counts(result: Document) -> str:
-    """Return the number of rows, and of each class, as text, with the name of the positive one."""
-    summary, others = result.summary, len(result.parameters["negative"])
+    """Return the number of rows, and of each class, as text, with the name of the positive one.
+
+    Of more than two classes their number, and that of the models.
+    """
+    summary = result.summary
+    if summary.get("classes") is not None:
+        models = format_count(summary["models"], "model")
+        return f"{format_row_count(result)} of {summary['classes']} classes, {models}"
+    others = len(result.parameters["negative"])
     if summary["rows"] is None and summary["positives"] is not None:
         return f"{summary['positives']:,} positive, true negatives were not counted"
     if summary["rows"] is None:
@@ -165,7 +172,7 @@ def format_class_counts(result: Document) -> str:
     name = f"class {name}" if name[:1].isdigit() else name
     which = "" if name == "positive" else f" ({name})"
     merged = f" ({others} other classes)" if others > 1 else ""
-    positives, negatives = format_rows(summary["positives"]), format_rows(summary["negatives"])
+    positives, negatives = (format_rows(summary[name]) for name in ("positives", "negatives"))
     return f"{format_row_count(result)}, {positives} positive{which}, {negatives} negative{merged}"
 
 

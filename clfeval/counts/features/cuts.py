@@ -132,8 +132,8 @@ def count_classes(
     totals = _class_totals(tables, positive)
     sizes = (_rows_by_file(tables, missing=False), _rows_by_file(tables, missing=True))
     bad_weights = sum(row.get("x", 0) for row in groups)
-    shown = unit if unit == 1 else patterns.row_unit(sum(totals), sum(sizes[0]))
-    return ClassCounts(classes, positive, values, *totals, *sizes, bad_weights, unit, shown)
+    per_row = unit if unit == 1 else patterns.row_unit(sum(totals), sum(sizes[0]))
+    return ClassCounts(classes, positive, values, *totals, *sizes, bad_weights, unit, per_row)
 
 
 def _class_totals(tables: Sequence[Sequence[dict[str, Any]]], positive: str) -> tuple[int, int]:

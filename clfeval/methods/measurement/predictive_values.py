@@ -68,16 +68,18 @@ def _limits_of_models(requested: RequestedMeasure, counts: ConfusionCounts) -> L
     """
     measure, cells = requested.measure, Cells.at_prevalence(counts)
     if measure.share is not None:
-        (low, high), few = _exact_limits(measure, cells)
+        (low, high), is_small = _exact_limits(measure, cells)
         lower, upper = wilson(*effective_share_counts(measure, cells, PAIR_LEVEL), level=PAIR_LEVEL)
-        return np.where(few, low, lower), np.where(few, high, upper)
+        return np.where(is_small, low, lower), np.where(is_small, high, upper)
     share = CATALOG["npv" if measure.id.startswith("npv") else "ppv"]
     lower, upper = _limits_at_prevalence(requested, share, counts)
     prevalence = requested.settings.get("prevalence", EQUAL_CLASSES)
     factor = divide(counts.negatives, counts.positives) * prevalence / (1 - prevalence)
-    exact, few = _exact_limits(share, cells)
+    exact, is_small = _exact_limits(share, cells)
     low, high = (_multiply_odds(limit, factor, share) for limit in exact)
-    return np.where(few, np.fmin(low, lower), lower), np.where(few, np.fmax(high, upper), upper)
+    return np.where(is_small, np.fmin(low, lower), lower), np.where(
+        is_small, np.fmax(high, upper), upper
+    )
 
 
 def _limits_at_prevalence(
@@ -85,15 +87,15 @@ def _limits_at_prevalence(
 ) -> Limits:
     """Return the limits of a predictive value at another prevalence, by the measure's method."""
     if requested.measure.id.endswith("_at"):
-        there = Cells.at_prevalence(counts, requested.settings["prevalence"])
-        return measure_limits(share.id, there, level=PAIR_LEVEL)
+        cells = Cells.at_prevalence(counts, requested.settings["prevalence"])
+        return measure_limits(share.id, cells, level=PAIR_LEVEL)
     return measure_limits(requested.measure.id, Cells.at_prevalence(counts), level=PAIR_LEVEL)
 
 
 def _exact_limits(measure: Measure, cells: Cells) -> tuple[Limits, Bools]:
     """Return the exact limits of a share of flagged rows, and where these are fewer than 30."""
-    part, whole = effective_share_counts(measure, cells, PAIR_LEVEL)
-    return clopper_pearson(part, whole, level=PAIR_LEVEL), np.asarray(whole < ENOUGH)
+    right, flagged = effective_share_counts(measure, cells, PAIR_LEVEL)
+    return clopper_pearson(right, flagged, level=PAIR_LEVEL), np.asarray(flagged < ENOUGH)
 
 
 def _multiply_odds(limit: Floats, factor: Floats, share: Measure) -> Floats:

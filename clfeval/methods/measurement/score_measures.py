@@ -416,15 +416,15 @@ def resampled_limits(
         return [((nan, nan), NONE)] * len(measures)
     functions = [function for _, function in measures]
     values = _bootstrap_values(functions, n, clusters, wanted, name, numbers=each)
-    found = []
+    all_limits = []
     for (measure, function), draws in zip(measures, values, strict=True):
         limits, method = _percentiles(measure, draws, wanted)
         if measure.interval == "drawn" and fewest is not None and not isnan(limits[0]):
             size_and_level = (fewest, wanted.level)
             limits = _extend_by_t(measure, float(function(n)), draws, limits, size_and_level)
             method = f"{method} and t"
-        found.append((limits, method))
-    return found
+        all_limits.append((limits, method))
+    return all_limits
 
 
 def _bootstrap_values(

@@ -29,7 +29,6 @@ from clfeval.pages.table_parts import (
     PREVALENCE_TABLE,
     SLICE,
     format_class_counts,
-    format_row_count,
     join_names,
     sort_by_column,
 )
@@ -451,10 +450,7 @@ def headline(result: Document) -> list[str]:
     names = join_names([item.name for item in result.inputs])
     summary = result.summary
     runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
-    if summary.get("classes") is None:
-        return [f"Report of {names}: {format_class_counts(result)}{runs}"]
-    rows, models = format_row_count(result), format_count(summary["models"], "model")
-    return [f"Report of {names}: {rows} of {summary['classes']} classes, {models}{runs}"]
+    return [f"Report of {names}: {format_class_counts(result)}{runs}"]
 
 
 def other_commands_hint(result: Document) -> str:
