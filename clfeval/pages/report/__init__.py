@@ -450,10 +450,7 @@ def headline(result: Document) -> list[str]:
     names = join_names([item.name for item in result.inputs])
     summary = result.summary
     runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
-    if summary.get("classes") is None:
-        return [f"Report of {names}: {format_class_counts(result)}{runs}"]
-    rows, models = (format_count(summary[f"{of}s"], of) for of in ("row", "model"))
-    return [f"Report of {names}: {rows} of {summary['classes']} classes, {models}{runs}"]
+    return [f"Report of {names}: {format_class_counts(result)}{runs}"]
 
 
 def other_commands_hint(result: Document) -> str:

@@ -11,6 +11,7 @@ from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     candidates_first,
     format_count,
+    format_rows,
     format_share,
     printable,
     quote_if_ambiguous,
@@ -442,7 +443,7 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
             mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
             mine[str(row["measure"])] = row["value"]
     rows: list[Row] = [
-        {**mine, "rows": f"{sizes.get(name, 0.0):,.10g}"}  # type: ignore[dict-item]
+        {**mine, "rows": format_rows(sizes.get(name, 0.0))}  # type: ignore[dict-item]
         for name, mine in found.items()
     ]
     few = rows
@@ -488,7 +489,7 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
     for row in wrong[:WORST]:
         (rows, share), names = size(row), (printable(str(row[of])) for of in ("truth", "predicted"))
         every = format_count(round(rows / (share or 1.0), 9), "row")
-        said.append(f"{' predicted as '.join(names)}: {rows:,.10g} of {every}")
+        said.append(f"{' predicted as '.join(names)}: {format_rows(rows)} of {every}")
     if not said:
         return
     title = f"Most frequent confusions of {quote_if_ambiguous(model)}"
