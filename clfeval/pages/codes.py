@@ -293,6 +293,7 @@ ANSWERS: Mapping[str, str] = {
     "lower-log-loss": "Another model has significantly lower log loss than the leader.",
     "margin": "Which differences exceed the margin, which are equivalent, which are undecided.",
     "miscalibrated": "The best model, or one that competes with it, is miscalibrated, and how.",
+    "miscalibrated-ranges": "Where the probabilities of such a model are too low or too high.",
     "more-results": "Findings that the answer has no room for, and the tables that have them.",
     "never-predicted": "Classes that the best model, or one that competes with it, never predicts.",
     "new": "Models of a history that have no line before the last label.",
