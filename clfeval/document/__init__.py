@@ -319,7 +319,8 @@ Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
 NO_BASELINE = "baseline_missing"  # reason of the gate of a baseline whose file does not exist
 GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
-# part of a measure that is limited: confidence limit, change, gap or extremes between slices
+# part of a measure that is limited: confidence limit, change, gap or extremes between slices,
+# excess over the mean under perfect calibration
 Part = Literal[
     "value",
     "low",
@@ -333,6 +334,7 @@ Part = Literal[
     "extremes",
     "extremes.low",
     "extremes.high",
+    "excess",
 ]
 PARTS: tuple[Part, ...] = (
     "change.low",
@@ -344,6 +346,7 @@ PARTS: tuple[Part, ...] = (
     "extremes.low",
     "extremes.high",
     "extremes",
+    "excess",
     "low",
     "high",
 )

@@ -239,6 +239,7 @@ GATES: Mapping[str, str] = {
     "gone": "Only the baseline has this model, or this slice.",
     "infinite": "The value, or its change, is infinite.",
     "minus_infinite": "The value, or its change, is minus infinity.",
+    "no_calibrated_mean": "The gate needs the mean under perfect calibration; there is none.",
     "no_interval": "The gate needs a confidence interval; there is none.",
     "not_alike": "Models have different numbers of rows.",
     "not_in_baseline": "The baseline lacks this model or measure.",
