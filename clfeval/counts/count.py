@@ -150,11 +150,11 @@ def _count_in_units(
     unit = weight_unit(scans, weight)
     rounding = rounding_error(scans, weight, unit)
     settled = replace(settled, weight_unit=unit, unit=unit, rounding=rounding)
-    judged = check_patterns(group_rows(settled), settled)
-    evaluated = ~judged.missing
-    raw = judged.grouped
+    check = check_patterns(group_rows(settled), settled)
+    evaluated = ~check.missing
+    raw = check.grouped
     units_per_row = row_unit(raw.n[evaluated].sum(), raw.rows[evaluated].sum())
-    return judged, replace(settled, unit=units_per_row)
+    return check, replace(settled, unit=units_per_row)
 
 
 def _count_patterns(

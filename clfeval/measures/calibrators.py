@@ -82,8 +82,8 @@ def shift_log_odds(calibrator: Calibrator, shift: float) -> Calibrator:
     """
     if isinstance(calibrator, LogOddsCalibrator):
         return replace(calibrator, intercept=calibrator.intercept + shift)
-    moved = LogOddsCalibrator(shift, 1.0, 1.0).calibrate(calibrator.recalibrated)
-    return StepCalibrator(calibrator.probabilities, moved)
+    shifted = LogOddsCalibrator(shift, 1.0, 1.0).calibrate(calibrator.recalibrated)
+    return StepCalibrator(calibrator.probabilities, shifted)
 
 
 def fit_log_odds(

@@ -38,8 +38,8 @@ def fit_logistic_regression(
     shift = np.zeros(columns.shape[1]) if offset is None else offset
     position = np.tile(start, (len(positives), 1))
     if len(positives) > 1:  # tables are parts of the same rows, mostly, and end near their sum
-        together = [part.sum(axis=0, keepdims=True) for part in (positives, negatives)]
-        (of_sum,) = fit_logistic_regression(columns, *together, start=start, offset=offset)
+        sums = [part.sum(axis=0, keepdims=True) for part in (positives, negatives)]
+        (of_sum,) = fit_logistic_regression(columns, *sums, start=start, offset=offset)
         position = np.tile(np.where(np.isfinite(of_sum), of_sum, start), (len(positives), 1))
     estimates = np.full_like(position, np.nan)
     active = np.flatnonzero((positives.sum(axis=1) > 0) & (negatives.sum(axis=1) > 0))
@@ -98,11 +98,11 @@ class _Likelihood:
         A step is halved until the likelihood does not fall. value: the likelihood before it.
         """
         length = np.ones(len(position))
-        least = value - _ROUNDING * np.abs(value)
+        lowest = value - _ROUNDING * np.abs(value)
         for _ in range(_HALVINGS):
             candidate = position + length[:, None] * step
             reached = self.value(candidate)
-            falls = reached < least
+            falls = reached < lowest
             if not falls.any():
                 break
             length[falls] /= 2

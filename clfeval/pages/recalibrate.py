@@ -58,18 +58,18 @@ GAIN_COLUMNS = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
-    names = join_names([item.name for item in result.inputs])
+    names = join_names([file.name for file in result.inputs])
     return [f"Recalibration of {names}: {format_class_counts(result)}"]
 
 
 def page_tables(_: Document, __: int) -> Iterator[TableView]:
     """Yield the method in force of each model, all methods, and what becomes of probabilities."""
-    named = {"model": "model", "method": "method"}
+    name_columns = {"model": "model", "method": "method"}
     yield TableView(
         "models",
         "Gain on new rows by the recalibration of each model",
         {
-            **named,
+            **name_columns,
             "verdict": "verdict",
             "loss": "loss",
             "before": "before",
@@ -85,7 +85,7 @@ def page_tables(_: Document, __: int) -> Iterator[TableView]:
     yield TableView(
         "methods",
         "Gain on new rows by method",
-        {**named, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
         places=(),
     )
     yield TableView(

@@ -32,7 +32,8 @@ from clfeval.methods.measurement.label_measures import (
     MeasureEstimate,
     measure_row,
 )
-from clfeval.methods.measurement.measure_rows import perfect_calibration_values, takes_scores
+from clfeval.methods.measurement.measure_rows import takes_scores
+from clfeval.methods.measurement.perfect_calibration import perfect_calibration_values
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import resampled_limits
 from clfeval.methods.options import IntervalSettings

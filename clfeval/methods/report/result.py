@@ -540,6 +540,7 @@ def _leader_answers(
         tables.get("calibration_tests", ()),
         EqualModels(measured.equal_models, equal),
         SecondRanking(NET_BENEFIT, best_by_net_benefit(sample, ranking.models, options)),
+        tables.get("calibration_band", ()),
     )
     if question.lead != LEAD_OF_SCORES:
         leader = provenance.prefix_threshold(leader, sample.thresholds)
