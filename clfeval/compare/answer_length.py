@@ -56,6 +56,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     "probabilities": ("calibration", "calibration_tests"),
     "never-predicted": ("classes never predicted", "confusion"),
     "miscalibrated": ("calibration", "calibration_tests"),
+    "recalibrate": ("recalibration", "calibration_tests"),
     "baseline-rows": ("changes of the rows", "models"),
     "at-prevalence": ("net benefit", "at_prevalence"),
     "operating-point": ("rates at the threshold", "comparisons"),

@@ -322,6 +322,7 @@ ANSWERS: Mapping[str, str] = {
     "planned": "What a batch would do, and in which order.",
     "probabilities": "Whether the probabilities of the best model are calibrated.",
     "readable": "The table has no ambiguity.",
+    "recalibrate": "Whether recalibrating a miscalibrated model helps on new rows, and how.",
     "recalibration-at-prevalence": "The formula of a recalibration for another prevalence.",
     "recalibration-harms": "Recalibration raises the loss on new rows.",
     "recalibration-helps": "Recalibration lowers the loss on new rows; the formula.",

@@ -96,21 +96,29 @@ class ModelRecalibration:
 
 
 def recalibrate_model(
-    model: str, counts: ScoreCounts, options: RecalibrateOptions
+    model: str,
+    counts: ScoreCounts,
+    options: RecalibrateOptions,
+    methods: Sequence[Method] = METHODS,
 ) -> ModelRecalibration:
-    """Return every method that the rows of a model allow, assessed on new rows."""
+    """Return the methods that the rows of a model allow, assessed on new rows."""
     rows = class_rows(counts).sum(axis=1) / counts.unit
     if not rows.all():
         return ModelRecalibration(model, options.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
         return ModelRecalibration(model, options.method, table_reason="not_probabilities")
     few_rows = bool(rows.min() < FEWEST_OF_CLASS)
-    methods = available_methods(counts, few_rows=few_rows)
+    allowed = available_methods(counts, few_rows=few_rows)
     stream = random_stream(options.seed, f"{model}\0recalibrate")
     return ModelRecalibration(
         model,
         "shift" if few_rows else options.method,
-        assess_methods(counts, methods, options.level, stream),
+        assess_methods(
+            counts,
+            [method for method in allowed if few_rows or method in methods],
+            options.level,
+            stream,
+        ),
         {
             loss: float(CATALOG[loss].function(counts.scores, counts.positives, counts.negatives))
             for loss in LOSSES

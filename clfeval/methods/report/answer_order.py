@@ -12,6 +12,7 @@ from clfeval.methods.report import calibration_ranges, matched_answer, unpredict
 from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers
+from clfeval.methods.report.recalibration_advice import ADVICE_CODE
 from clfeval.methods.report.slice_answer import HARMS
 from clfeval.records import dataclass
 
@@ -91,6 +92,7 @@ class _Verdicts:
             unpredicted_classes.CODE: DEAD_CLASS,
             MISCALIBRATED_CODE: MISCALIBRATED,
             calibration_ranges.CODE: MISCALIBRATED,
+            ADVICE_CODE: MISCALIBRATED,
             **dict.fromkeys(THRESHOLD_CODES, THRESHOLD),
             **dict.fromkeys(LEADER_CODES, LEADER),
         }
