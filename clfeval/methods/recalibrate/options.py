@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import bad_option
-from clfeval.methods.options import Level, PopulationOptions, Seed
+from clfeval.methods.options import Level, PopulationOptions, Seed, prevalence_option
 from clfeval.options.declaration import Command, Opt
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
@@ -33,13 +33,17 @@ class RecalibrateOptions(PopulationOptions):
     method: Annotated[
         Method,
         Opt(
-            "Method: shift, temperature, logistic, beta, isotonic; default auto.",
+            "temperature, logistic, beta, isotonic, shift; default auto.",
             RECALIBRATION,
             metavar="METHOD",
             signed="method",
             stated=True,
         ),
     ] = "auto"
+    prevalence: Annotated[
+        tuple[str | float, ...],
+        prevalence_option("Prevalence that probabilities are for, by label shift."),
+    ] = ()
     level: Level = 0.95
     seed: Seed = 0
 
@@ -71,9 +75,8 @@ RECALIBRATE = Command(
 clfeval recalibrate preds.csv --model gbm --method logistic
 clfeval recalibrate preds.csv --prevalence 0.02 --show mapping
 clfeval recalibrate preds.csv --model gbm --save gbm.calibrator.json --save gbm.sql""",
-    brief="truth positive model cluster method prevalence show save",
+    brief="truth positive cluster method prevalence show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of count; - is "
     "standard input; several files of one schema, or a quoted glob.",
-    words={"prevalence": {"help": "Prevalence that probabilities are for, by label shift."}},
     without=("threshold", "by"),
 )
