@@ -8,7 +8,7 @@ from typing import Any
 
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, ResultNote
+from clfeval.document import Document, ResultNote, Row
 from clfeval.errors import DataError, UsageError, list_names
 from clfeval.formatting import format_count, join_names, quote_if_ambiguous
 from clfeval.methods.provenance import (
@@ -26,7 +26,7 @@ from clfeval.methods.recalibrate.models import (
     recalibrate_model,
 )
 from clfeval.methods.recalibrate.options import RecalibrateOptions
-from clfeval.methods.recalibrate.tables import mapping_rows, method_rows, model_rows
+from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
 from clfeval.placeholders import END, OPTION
 
 
@@ -38,6 +38,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
     sample = Sample.from_predictions(predictions)
     _check_table(sample, predictions)
     models = list[ModelRecalibration]()
+    groups = list[Row]()
     for position, model in enumerate(predictions.models):
         if model.kind == "label":
             models.append(
@@ -46,6 +47,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             continue
         counts = predictions.scores(position)[None].probabilities
         models.append(recalibrate_model(model.name, counts, options))
+        groups += group_rows(models[-1], counts, options.level)
     return Document(
         command="recalibrate",
         signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
@@ -56,6 +58,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "models": model_rows(models),
             "methods": [*method_rows(models)],
             "mapping": mapping_rows(models),
+            "groups": groups,
         },
         answer=tuple(recalibration_answer(models, options)),
         extras={"calibrators": _calibrator_file(sample, models)},
