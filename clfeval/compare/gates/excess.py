@@ -28,7 +28,7 @@ def excess_cells(
     """
     measure = CATALOG.get(metric.partition(":")[0])
     if measure is None or measure.interval != "null":
-        names = [name for name, one in CATALOG.items() if one.interval == "null"]
+        names = [name for name, simulated in CATALOG.items() if simulated.interval == "null"]
         message = f"{OPTION}--{limit.kind}{END}: '{metric}' has no mean under perfect calibration"
         raise UsageError.new(message, "bad-gate", hint=f"these have one: {list_names(names)}")
     means = {
