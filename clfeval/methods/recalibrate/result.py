@@ -20,13 +20,13 @@ from clfeval.methods.provenance import (
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
 from clfeval.methods.recalibrate.files import CalibratorFile, StoredCalibrator
-from clfeval.methods.recalibrate.models import (
+from clfeval.methods.recalibrate.options import RecalibrateOptions
+from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
+from clfeval.methods.recalibration.model_recalibration import (
     FEWEST_OF_CLASS,
     ModelRecalibration,
     recalibrate_model,
 )
-from clfeval.methods.recalibrate.options import RecalibrateOptions
-from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
 from clfeval.placeholders import END, OPTION
 
 
@@ -46,7 +46,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             )
             continue
         counts = predictions.scores(position)[None].probabilities
-        models.append(recalibrate_model(model.name, counts, options))
+        models.append(recalibrate_model(model.name, counts, options.settings))
         groups += group_rows(models[-1], counts, options.level)
     return Document(
         command="recalibrate",

@@ -10,10 +10,10 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, cell_value
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
 from clfeval.methods.estimates import Design
-from clfeval.methods.recalibrate.assessment import Assessment
-from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName, class_rows
-from clfeval.methods.recalibrate.models import WITHOUT_LIMITS, ModelRecalibration
-from clfeval.methods.report.calibration import calibration_rows
+from clfeval.methods.recalibration.assessment import Assessment
+from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName, class_rows
+from clfeval.methods.recalibration.model_recalibration import WITHOUT_LIMITS, ModelRecalibration
+from clfeval.methods.score_groups import calibration_rows
 
 PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
