@@ -39,10 +39,11 @@ def calibration_rows(
     starts = starts[np.diff(below[starts], append=total) > 0]
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
-    found = confusions_between(counts, first, last + 1)
-    bins = [slice(*ends) for ends in pairwise([*starts.tolist(), m])]
-    sums = [counts.sums(one).sum() for one in bins]
-    cells, rows = Cells.at_prevalence(found), found.tp + found.fp
+    confusions = confusions_between(counts, first, last + 1)
+    bins = [slice(start, stop) for start, stop in pairwise([*starts.tolist(), m])]
+    sums = [counts.sums(scores_of_bin).sum() for scores_of_bin in bins]
+    cells = Cells.at_prevalence(confusions)
+    rows = confusions.tp + confusions.fp
     columns = {
         "bin": range(1, len(first) + 1),
         "from": counts.scores[first].tolist(),
@@ -55,7 +56,7 @@ def calibration_rows(
         bounds = None
         if level is not None:  # of the precision, where the rows of a bin are predicted positive
             bounds = exact_limits("precision", cells, level=level, design=design)
-        observed = estimate_column(divide(found.tp, rows), bounds, cells, ())
+        observed = estimate_column(divide(confusions.tp, rows), bounds, cells, ())
         return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
     return deferred_rows(len(first), made)
@@ -64,9 +65,9 @@ def calibration_rows(
 def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
     """Return the first of m indices at which a rising function reaches each target, else m."""
     low, high = np.zeros(len(targets), np.int64), np.full(len(targets), m)
-    while (between := low < high).any():
+    while (is_open := low < high).any():
         middle = (low + high) // 2
-        before = rising(np.minimum(middle, m - 1)) < targets
-        low = np.where(between & before, middle + 1, low)
-        high = np.where(between & ~before, middle, high)
+        is_below = rising(np.minimum(middle, m - 1)) < targets
+        low = np.where(is_open & is_below, middle + 1, low)
+        high = np.where(is_open & ~is_below, middle, high)
     return low

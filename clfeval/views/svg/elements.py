@@ -236,8 +236,8 @@ class Colors:
 
         What is after something has another colour than what is before it.
         """
-        other = SECOND_STATE.get(name, 1)
-        return self.numbers.get(name, 0 if name in self.models or not name else other)
+        state_color = SECOND_STATE.get(name, 1)
+        return self.numbers.get(name, 0 if name in self.models or not name else state_color)
 
 
 def color_rules(tones: int, scope: str = "") -> str:
