@@ -19,7 +19,6 @@ from clfeval.methods.provenance import (
     counting_notes,
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
-from clfeval.methods.recalibrate.files import CalibratorFile, StoredCalibrator
 from clfeval.methods.recalibrate.models import (
     FEWEST_OF_CLASS,
     ModelRecalibration,
@@ -28,6 +27,7 @@ from clfeval.methods.recalibrate.models import (
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibrate.tables import mapping_rows, method_rows, model_rows
 from clfeval.placeholders import END, OPTION
+from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 
 
 def recalibration_result(predictions: PredictionCounts, options: RecalibrateOptions) -> Document:
