@@ -296,6 +296,7 @@ def recalibrate(
     weight: Any = ...,
     sampling_weights: bool = ...,
     cluster: Any = ...,
+    prevalence: str | float | Sequence[str | float] | None = ...,
     method: Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"] = ...,
     level: float = ...,
     seed: int = ...,

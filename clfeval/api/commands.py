@@ -345,9 +345,8 @@ def recalibrate(
     from clfeval.methods.recalibrate.result import recalibration_result
 
     with open_predictions(table, replace(reading_options, ranks=True)) as opened:
-        predictions = opened.announced(on_open)
-        sample = read_sample(predictions)
-        counts = _need_predictions(sample, "recalibrate")
+        counts = count_predictions(opened.announced(on_open), any_range=True)
+        sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: recalibration_result(counts, options))
 
 

@@ -30,6 +30,7 @@ from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or
 
 if TYPE_CHECKING:
     from clfeval import _GateOptions
+    from clfeval.measures.calibrators import Calibrator
 
 Backend = Literal["polars", "pandas", "pyarrow"]
 OFFER = "result.show(NAME) or result.show('all')"
@@ -94,6 +95,15 @@ class Result(Document):
         """Raise AttributeError with a hint on tables, measures and charts."""
         hint = "tables are in .tables and .frame(NAME), charts in .show('plots')"
         raise AttributeError(f"a Result has no '{name}'; {hint}")
+
+    @property
+    def calibrators(self) -> Mapping[str, Calibrator]:
+        """The calibrators of a result of `recalibrate` by model; empty of others.
+
+        `result.calibrators["gbm"].calibrate(p)` recalibrates probabilities of any shape.
+        """
+        stored = self.extras.get("calibrators")
+        return {} if stored is None else stored.by_model
 
     def frame(self, table: str | None = None, *, backend: Backend = "polars") -> Any:
         """Return a table, by default the first, as a data frame with the columns of CSV.

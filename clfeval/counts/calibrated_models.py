@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.settings import CountSettings
-from clfeval.errors import DataError, UsageError, quote_name
+from clfeval.errors import DataError, quote_name
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import CalibratedColumn, ModelColumns
@@ -37,14 +37,14 @@ def check_calibrators(counts: PredictionCounts) -> None:
     for name, column in calibrated.items():
         if counts.multiclass:
             message = f"the calibrator of {quote_name(column.stored.model)} is of two classes"
-            hint = f"choose one class: {OPTION}--positive {column.file.positive}{END}"
-            raise UsageError.new(message, "too-many-classes", counts.name, hint=hint)
+            fixes = {"positive": column.file.positive}
+            raise DataError.new(message, "too-many-classes", counts.name, fixes=fixes)
         if counts.positive != column.file.positive:
             message = f"{column.file.name} was fitted with positive class "
             message += f"{quote_name(column.file.positive)}, but here it is "
             message += quote_name(counts.positive)
-            hint = f"add {OPTION}--positive {column.file.positive}{END}, or fit it again"
-            raise DataError.new(message, "other-positive", counts.name, hint=hint)
+            fixes = {"positive": column.file.positive}
+            raise DataError.new(message, "other-positive", counts.name, fixes=fixes)
         if _may_have_fitted(counts, name, column) and _has_fitted(counts, column):
             message = f"these rows fitted the calibrator of {quote_name(column.stored.model)} in "
             message += f"{column.file.name}, which always seems to help them"
@@ -68,17 +68,20 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
     source = ModelColumns(column.stored.model, "score", (column.source,))
     columns = replace(settled.columns, models=(*counts.models, source))
     thresholds = {**settled.thresholds, source.name: DEFAULT_THRESHOLD}
-    kept = replace(counts.kept, settled=replace(settled, columns=columns, thresholds=thresholds))
+    evaluated = replace(
+        counts.kept, settled=replace(settled, columns=columns, thresholds=thresholds)
+    )
     position = len(counts.models)
     scores = nw.col(f"s{position}")
-    rows = concatenate_frames(kept.frames(scores=(position,)))
-    ends = collect(rows.select(scores.min().alias("low"), scores.max().alias("high")))
+    rows = concatenate_frames(evaluated.frames(scores=(position,)))
+    limits = collect(rows.select(scores.min().alias("low"), scores.max().alias("high")))
     with_source = replace(
         counts,
-        kept=kept,
+        kept=evaluated,
         models=columns.models,
         thresholds={**counts.thresholds, source.name: DEFAULT_THRESHOLD},
-        ranges={**counts.ranges, source.name: (ends["low"].item(), ends["high"].item())},
+        ranges={**counts.ranges, source.name: (limits["low"].item(), limits["high"].item())},
         _known={},
     )
-    return with_source.scores(position)[None].probabilities.digest() == column.stored.digest
+    raw_scores = with_source.scores(position)[None].probabilities
+    return raw_scores.digest(clusters=False) == column.stored.digest

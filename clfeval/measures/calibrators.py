@@ -12,7 +12,7 @@ from clfeval.measures.isotonic import IsotonicBlocks, isotonic_shares
 from clfeval.measures.logistic import fit_intercept, fit_line, log_odds, log_odds_slice
 from clfeval.measures.probability import check_probabilities, log_complement
 from clfeval.measures.regression import fit_logistic_regression, inverse_logit
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 
 LogOddsMethod = Literal["none", "shift", "temperature", "logistic", "beta"]
 LOG_ODDS_METHODS: tuple[LogOddsMethod, ...] = ("none", "shift", "temperature", "logistic", "beta")
@@ -76,6 +76,20 @@ class StepCalibrator:
 
 
 Calibrator = LogOddsCalibrator | StepCalibrator
+
+
+def shift_log_odds(calibrator: Calibrator, shift: float) -> Calibrator:
+    """Return a calibrator with a shift added to the log odds of its values.
+
+    With shift = ln(P / (1 - P)) - ln(p / (1 - p)) it is that of a population of prevalence P from
+    one of rows of prevalence p, presuming label shift: the scores of each class are distributed
+    alike. Of steps the knots are shifted, and values stay linear between them; 0 and 1 stay.
+    Source: Saerens, Latinne and Decaestecker 2002, Neural Computation 14:21.
+    """
+    if isinstance(calibrator, LogOddsCalibrator):
+        return replace(calibrator, intercept=calibrator.intercept + shift)
+    moved = LogOddsCalibrator(shift, 1.0, 1.0).calibrate(calibrator.recalibrated)
+    return StepCalibrator(calibrator.probabilities, moved)
 
 
 def fit_log_odds(

@@ -104,8 +104,9 @@ class _Likelihood:
         total = np.zeros(len(position))
         for part in self._parts():
             logit = self.offset[part] + position @ self.columns[:, part]
-            losses = self.positives[:, part] * np.logaddexp(0, -logit)
-            losses += self.negatives[:, part] * np.logaddexp(0, logit)
+            with np.errstate(invalid="ignore"):  # NaN of a table without a maximum
+                losses = self.positives[:, part] * np.logaddexp(0, -logit)
+                losses += self.negatives[:, part] * np.logaddexp(0, logit)
             total -= losses.sum(axis=1)
         return total
 

@@ -320,6 +320,7 @@ ANSWERS: Mapping[str, str] = {
     "planned": "What a batch would do, and in which order.",
     "probabilities": "Whether the probabilities of the best model are calibrated.",
     "readable": "The table has no ambiguity.",
+    "recalibration-at-prevalence": "The formula of a recalibration for another prevalence.",
     "recalibration-harms": "Recalibration raises the loss on new rows.",
     "recalibration-helps": "Recalibration lowers the loss on new rows; the formula.",
     "recalibration-undecided": "The limits of the gain of recalibration lie around 0.",

@@ -26,7 +26,8 @@ SAVE_AGAIN = f"write it again: {COMMAND}clfeval recalibrate TABLE --save NAME.ca
 class StoredCalibrator:
     """The calibrator of a model and its method.
 
-    score_range: the lowest and highest score it was fitted to; digest: of the counts of scores.
+    score_range: the lowest and highest score it was fitted to; digest: of the counts of
+    scores, whatever their clusters.
     """
 
     model: str
@@ -59,6 +60,11 @@ class CalibratorFile:
     def models(self) -> list[str]:
         """The models that have a calibrator."""
         return [stored.model for stored in self.calibrators]
+
+    @property
+    def by_model(self) -> dict[str, Calibrator]:
+        """The calibrators by the name of their model."""
+        return {stored.model: stored.calibrator for stored in self.calibrators}
 
     def calibrator_of(self, model: str) -> StoredCalibrator:
         """Return the calibrator of a model; DataError, with the nearest name, if it has none."""
@@ -139,25 +145,24 @@ def read_calibrators(name: str, text: str) -> CalibratorFile:
 
 def _cell(record: object, key: str, kind: type, place: str) -> Any:
     """Return the value of a key of an object; ValueError, with the place, for another type."""
-    where = f"{place}.{key}".lstrip(".")
+    location = f"{place}.{key}".lstrip(".")
     if not isinstance(record, Mapping):
         raise ValueError(f"{place} is not an object")
     if key not in record:
-        raise ValueError(f"{where} is missing")
+        raise ValueError(f"{location} is missing")
     if not isinstance(record[key], kind):
-        word = {str: "a text", list: "a list"}[kind]
-        raise ValueError(f"{where} is not {word}")
+        raise ValueError(f"{location} is not a {'text' if kind is str else 'list'}")
     return record[key]
 
 
 def _number(record: Mapping[str, Any], key: str, place: str) -> float:
     """Return the finite number of a key; ValueError with the place."""
-    where = f"{place}.{key}".lstrip(".")
+    location = f"{place}.{key}".lstrip(".")
     if key not in record:
-        raise ValueError(f"{where} is missing")
+        raise ValueError(f"{location} is missing")
     number = record[key]
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not isfinite(number):
-        raise ValueError(f"{where} is not a finite number")
+        raise ValueError(f"{location} is not a finite number")
     return float(number)
 
 
@@ -165,14 +170,14 @@ def _pairs(record: Mapping[str, Any], key: str, place: str) -> list[tuple[float,
     """Return a list of pairs of numbers in 0 to 1; ValueError with the place."""
     pairs = list[tuple[float, float]]()
     for position, pair in enumerate(_cell(record, key, list, place)):
-        where = f"{place}.{key}[{position}]"
+        location = f"{place}.{key}[{position}]"
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ValueError(f"{where} is not a pair of numbers")
-        x, q = (_number({where: number}, where, "") for number in pair)
+            raise ValueError(f"{location} is not a pair of numbers")
+        x, q = (_number({location: number}, location, "") for number in pair)
         if not (0 <= x <= 1 and 0 <= q <= 1):
-            raise ValueError(f"{where} is not in 0 to 1")
+            raise ValueError(f"{location} is not in 0 to 1")
         if pairs and not (x > pairs[-1][0] and q >= pairs[-1][1]):
-            raise ValueError(f"{where} does not rise above the one before it")
+            raise ValueError(f"{location} does not rise above the one before it")
         pairs.append((x, q))
     if not pairs:
         raise ValueError(f"{place}.{key} is empty")
@@ -191,11 +196,11 @@ def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
         calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
         if not calibrator.rises:
             raise ValueError(f"{place}.power: the calibrator does not rise")
-    ends = _cell(record, "score_range", list, place)
-    if len(ends) != 2:
+    pair = _cell(record, "score_range", list, place)
+    if len(pair) != 2:
         raise ValueError(f"{place}.score_range is not a pair of numbers")
-    where = f"{place}.score_range"
-    low, high = (_number({where: end}, where, "") for end in ends)
+    location = f"{place}.score_range"
+    low, high = (_number({location: number}, location, "") for number in pair)
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"{where} is not a range within 0 to 1")
+        raise ValueError(f"{location} is not a range within 0 to 1")
     return StoredCalibrator(model, method, calibrator, (low, high), digest)

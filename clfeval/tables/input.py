@@ -551,7 +551,8 @@ def split_calibrator(text: str) -> tuple[str, str] | None:
     if len(parts) == 1 or not text.lower().endswith(CALIBRATOR_SUFFIX):
         return None
     for place in range(len(parts) - 1, 0, -1):
-        name, path = ":".join(parts[:place]), ":".join(parts[place:])
+        name = ":".join(parts[:place])
+        path = ":".join(parts[place:])
         if name and os.path.exists(path):
             return name, path
     return ":".join(parts[:-1]), parts[-1]

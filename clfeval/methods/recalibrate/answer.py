@@ -8,9 +8,11 @@ from clfeval.document import Answer
 from clfeval.formatting import format_exact, format_number, join_names, quote_if_ambiguous
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.record import Population
 from clfeval.methods.recalibrate.assessment import GainEstimate
 from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName
 from clfeval.methods.recalibrate.models import ModelRecalibration
+from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.placeholders import END, OPTION
 
 NEW_ROWS = "new rows"
@@ -34,8 +36,11 @@ REASONS = {  # of `ModelRecalibration.reason`; singular and plural
 }
 
 
-def recalibration_answer(models: Sequence[ModelRecalibration], level: float) -> Iterator[Answer]:
+def recalibration_answer(
+    models: Sequence[ModelRecalibration], options: RecalibrateOptions
+) -> Iterator[Answer]:
     """Yield what recalibration does: helps, harms, is undecided, or cannot be fitted."""
+    level = options.level
     decided = [model for model in models if model.gain is not None]
     by_verdict = {
         verdict: [model for model in decided if model.gain and model.gain.verdict == verdict]
@@ -51,6 +56,21 @@ def recalibration_answer(models: Sequence[ModelRecalibration], level: float) -> 
         names = [model.model for model in models if model.reason == reason]
         if names:
             yield _not_recalibrated(names, reason)
+
+    if options.population is not None:
+        yield from (
+            _at_prevalence(model, options.population)
+            for model in models
+            if model.final_calibrator is not None
+        )
+
+
+def _at_prevalence(model: ModelRecalibration, population: Population) -> Answer:
+    """Return the formula for another prevalence, and what it presumes."""
+    text = f"{quote_if_ambiguous(model.model)} at prevalence {format_exact(population.prevalence)}"
+    text += " (label shift: the scores of each class are distributed as in these rows): "
+    text += f"{calibrator_formula(model.final_calibrator)}."
+    return Answer("recalibration-at-prevalence", text, (model.model,))
 
 
 def _helps(model: ModelRecalibration, level: float) -> Answer:
@@ -101,6 +121,9 @@ def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
     if reason == "reversed_scores":
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
+    elif reason == "not_probabilities":
+        text += f"; percentages are read by {OPTION}--model {quote_if_ambiguous(names[0])}:percent"
+        text += END
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
     return Answer("not-recalibrated", f"{text}.", tuple(names))

@@ -79,6 +79,6 @@ def _sql_name(name: str) -> str:
     """Return the name of a column that needs no quotes, as engines quote differently."""
     if _PLAIN_NAME.fullmatch(name):
         return name
-    message = f"'{name}' is no plain name in SQL"
+    message = f"'{name}' needs quotes in SQL, which DuckDB and Spark write differently"
     hint = f"rename the column, or save {OPTION}--save NAME.calibrator.json{END}"
     raise UsageError.new(message, "bad-name", hint=hint)

@@ -82,7 +82,7 @@ class MethodFitter:
         return TableFits((*methods,), calibrators, values)
 
     def _fit_auto(self, positives: Counts, negatives: Counts) -> TableFits:
-        """Fit the method that the closed test chooses for each table.
+        """Fit the method that the closed test chooses for each table; none if classes separate.
 
         Source: Vergouwe et al. 2017, Statistics in Medicine 36:4529.
         """
@@ -95,7 +95,8 @@ class MethodFitter:
         choice = closed_test(likelihoods / self.effect, self.candidates)
         names = [self.candidates[index] for index in choice.tolist()]
         selected = coefficients[choice, np.arange(len(choice))]
-        has_fit = ~np.isnan(coefficients[1:]).any(axis=2).all(axis=0)
+        logistic = coefficients[self.candidates.index("logistic")]
+        has_fit = ~np.isnan(logistic).any(axis=1)
         return self._from_coefficients(names, np.where(has_fit[:, None], selected, np.nan))
 
     def _log_likelihood(self, coefficients: Floats, positives: Counts, negatives: Counts) -> Floats:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log
 
+from clfeval.arrays import Floats
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import random_stream
-from clfeval.measures.calibrators import Calibrator
+from clfeval.measures.calibrators import Calibrator, shift_log_odds
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.recalibrate.assessment import (
     Assessment,
@@ -16,7 +18,7 @@ from clfeval.methods.recalibrate.assessment import (
 )
 from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName, class_rows, rows_in_effect
 from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS
-from clfeval.methods.recalibrate.options import METHODS, Method
+from clfeval.methods.recalibrate.options import METHODS, Method, RecalibrateOptions
 from clfeval.records import dataclass, field
 
 FEWEST_OF_CLASS = 10  # rows of the rarer class, below which only a shift is fitted
@@ -28,8 +30,9 @@ class ModelRecalibration:
 
     losses: of the scores as they are. contradicted: rows whose class had probability 0, by which
     the log loss is infinite. unchanged: rows with a score of exactly 0 or 1. few_rows: of a class,
-    so that a shift is in force. score_range: the lowest and highest score; digest: of the counts.
-    table_reason: why no method is assessed.
+    so that a shift is in force. score_range: the lowest and highest score; digest: of the counts,
+    digest_of_rows: whatever the clusters. prior_shift: of the log odds, to the prevalence asked
+    for. table_reason: why no method is assessed.
     """
 
     model: str
@@ -41,6 +44,8 @@ class ModelRecalibration:
     few_rows: bool = False
     score_range: tuple[float, float] = (0.0, 1.0)
     digest: str = ""
+    digest_of_rows: str = ""
+    prior_shift: float = 0.0
     table_reason: str | None = None
 
     @property
@@ -60,6 +65,13 @@ class ModelRecalibration:
     def calibrator(self) -> Calibrator | None:
         """The calibrator of the method in force, fitted to all rows."""
         return None if self.in_force is None else self.in_force.calibrator
+
+    @property
+    def final_calibrator(self) -> Calibrator | None:
+        """The calibrator in force, for the prevalence asked for."""
+        if self.calibrator is None or self.reason not in (None, "few_clusters"):
+            return None
+        return shift_log_odds(self.calibrator, self.prior_shift)
 
     @property
     def selected(self) -> Method | None:
@@ -93,21 +105,21 @@ def method_reason(assessment: Assessment) -> str | None:
 
 
 def recalibrate_model(
-    model: str, counts: ScoreCounts, method: Method, level: float, seed: int
+    model: str, counts: ScoreCounts, options: RecalibrateOptions
 ) -> ModelRecalibration:
     """Return every method that the rows of a model allow, assessed on new rows."""
     rows = class_rows(counts).sum(axis=1) / counts.unit
     if not rows.all():
-        return ModelRecalibration(model, method, table_reason="single_class")
+        return ModelRecalibration(model, options.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
-        return ModelRecalibration(model, method, table_reason="not_probabilities")
+        return ModelRecalibration(model, options.method, table_reason="not_probabilities")
     few_rows = bool(rows.min() < FEWEST_OF_CLASS)
     methods = available_methods(counts, few_rows=few_rows)
-    stream = random_stream(seed, f"{model}\0recalibrate")
+    stream = random_stream(options.seed, f"{model}\0recalibrate")
     return ModelRecalibration(
         model,
-        "shift" if few_rows else method,
-        assess_methods(counts, methods, level, stream),
+        "shift" if few_rows else options.method,
+        assess_methods(counts, methods, options.level, stream),
         {
             loss: float(CATALOG[loss].function(counts.scores, counts.positives, counts.negatives))
             for loss in LOSSES
@@ -117,7 +129,15 @@ def recalibrate_model(
         few_rows,
         (float(counts.scores[0]), float(counts.scores[-1])),
         counts.digest(),
+        counts.digest(clusters=False),
+        _prior_shift(rows, options),
     )
+
+
+def _prior_shift(rows: Floats, options: RecalibrateOptions) -> float:
+    """Return what the log odds move by from the prevalence of the rows to that asked for."""
+    population = options.population
+    return 0.0 if population is None else log(population.ratio) - log(rows[0] / rows[1])
 
 
 def available_methods(counts: ScoreCounts, *, few_rows: bool) -> list[Method]:

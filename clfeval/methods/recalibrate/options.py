@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from clfeval.methods.options import Level, Seed
+from clfeval.errors import bad_option
+from clfeval.methods.options import Level, PopulationOptions, Seed
 from clfeval.options.declaration import Command, Opt
+from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
+
+if TYPE_CHECKING:
+    from clfeval.measures.record import Population
 
 RECALIBRATION = "Recalibration"  # panel
 Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
@@ -22,7 +27,7 @@ METHODS: tuple[Method, ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class RecalibrateOptions:
+class RecalibrateOptions(PopulationOptions):
     """How probabilities are recalibrated, and the limits of the gain."""
 
     method: Annotated[
@@ -38,6 +43,18 @@ class RecalibrateOptions:
     level: Level = 0.95
     seed: Seed = 0
 
+    @property
+    def population(self) -> Population | None:
+        """The population that probabilities are for; None for that of the rows.
+
+        Errors: UsageError for several.
+        """
+        populations = self.populations
+        if len(populations) > 1:
+            message = f"{OPTION}--prevalence{END} is one number here: a calibrator is for one"
+            raise bad_option(message, "give one, or run the command for each")
+        return populations[0] if populations else None
+
 
 RECALIBRATE = Command(
     "recalibrate",
@@ -52,10 +69,11 @@ RECALIBRATE = Command(
     """,
     examples="""clfeval recalibrate preds.csv --positive malignant
 clfeval recalibrate preds.csv --model gbm --method logistic
-clfeval recalibrate preds.csv --cluster patient --show mapping
+clfeval recalibrate preds.csv --prevalence 0.02 --show mapping
 clfeval recalibrate preds.csv --model gbm --save gbm.calibrator.json --save gbm.sql""",
-    brief="truth positive model cluster method show save",
+    brief="truth positive model cluster method prevalence show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of count; - is "
     "standard input; several files of one schema, or a quoted glob.",
+    words={"prevalence": {"help": "Prevalence that probabilities are for, by label shift."}},
     without=("threshold", "by"),
 )

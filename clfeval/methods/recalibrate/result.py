@@ -45,9 +45,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             )
             continue
         counts = predictions.scores(position)[None].probabilities
-        models.append(
-            recalibrate_model(model.name, counts, options.method, options.level, options.seed)
-        )
+        models.append(recalibrate_model(model.name, counts, options))
     return Document(
         command="recalibrate",
         signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
@@ -59,7 +57,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "methods": [*method_rows(models)],
             "mapping": mapping_rows(models),
         },
-        answer=tuple(recalibration_answer(models, options.level)),
+        answer=tuple(recalibration_answer(models, options)),
         extras={"calibrators": _calibrator_file(sample, models)},
         warnings=tuple(_notes(models, predictions)),
     )
@@ -69,10 +67,10 @@ def _calibrator_file(sample: Sample, models: Sequence[ModelRecalibration]) -> Ca
     """Return the calibrators in force, of models that have one."""
     calibrators = [
         StoredCalibrator(
-            model.model, str(model.selected), model.calibrator, model.score_range, model.digest
+            model.model, str(model.selected), calibrator, model.score_range, model.digest_of_rows
         )
         for model in models
-        if model.reason in (None, "few_clusters") and model.calibrator is not None
+        if (calibrator := model.final_calibrator) is not None
     ]
     rows = sum(file.rows for file in sample.files)
     return CalibratorFile(sample.positive, calibrators, rows)
@@ -83,10 +81,6 @@ def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
     if all(model.kind == "label" for model in predictions.models):
         message = "recalibration needs probabilities, but every model has labels only"
         raise UsageError.new(message, "needs-scores", sample.name, hint="give columns of scores")
-    if predictions.multiclass:
-        message = "recalibration is of two classes, and the truth has more"
-        hint = f"choose one class: {OPTION}--positive CLASS{END}"
-        raise UsageError.new(message, "too-many-classes", sample.name, hint=hint)
     all_rows = sample.slices[None]
     for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
         if not totals.any():

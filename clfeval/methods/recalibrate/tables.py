@@ -75,9 +75,10 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
     """Return what the method in force makes of probabilities, by model."""
     rows = list[Row]()
     for model in models:
-        if model.calibrator is None or model.reason is not None:
+        calibrator = model.final_calibrator
+        if calibrator is None:
             continue
-        recalibrated = model.calibrator.calibrate(np.array(PLACES)).tolist()
+        recalibrated = calibrator.calibrate(np.array(PLACES)).tolist()
         rows += [
             {
                 "model": model.model,

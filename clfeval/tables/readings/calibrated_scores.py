@@ -166,7 +166,8 @@ def _step_expression(score: nw.Expr, calibrator: StepCalibrator) -> nw.Expr:
 
     A tree of conditions, so that it is no deeper than the logarithm of the number of knots.
     """
-    x, q = calibrator.probabilities.tolist(), calibrator.recalibrated.tolist()
+    x = calibrator.probabilities.tolist()
+    q = calibrator.recalibrated.tolist()
 
     def between(first: int, last: int) -> nw.Expr:
         """Return the expression of scores from knot `first` to knot `last`."""
@@ -175,7 +176,8 @@ def _step_expression(score: nw.Expr, calibrator: StepCalibrator) -> nw.Expr:
             is_low = score <= x[middle]
             return nw.when(is_low).then(between(first, middle)).otherwise(between(middle, last))
         slope = (q[last] - q[first]) / (x[last] - x[first])
-        return slope * (score - x[first]) + q[first]
+        line: nw.Expr = slope * (score - x[first]) + q[first]
+        return line
 
     inner = between(0, len(x) - 1) if len(x) > 1 else nw.lit(q[0])
     above = nw.when(score >= x[-1]).then(nw.lit(q[-1])).otherwise(inner)
