@@ -344,10 +344,26 @@ def recalibrate(
     """
     from clfeval.methods.recalibrate.result import recalibration_result
 
+    if options.calibrator is not None:
+        yield from _recalibrated_columns(table, reading_options, options, on_open)
+        return
     with open_predictions(table, replace(reading_options, ranks=True)) as opened:
         counts = count_predictions(opened.announced(on_open), any_range=True)
         sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: recalibration_result(counts, options))
+
+
+def _recalibrated_columns(
+    table: object, reading_options: Input, options: RecalibrateOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
+    """Yield the result of adding the columns of stored calibrators to a table."""
+    from clfeval.methods.recalibrate.stored_result import check_options, stored_result
+    from clfeval.tables.recalibrated_table import open_recalibrated
+
+    check_options(reading_options, options)
+    with open_recalibrated(table, reading_options, str(options.calibrator)) as opened:
+        on_open(opened)
+        yield PreparedResult(lambda: stored_result(opened, reading_options, options), {})
 
 
 @public_function

@@ -40,6 +40,15 @@ class RecalibrateOptions(PopulationOptions):
             stated=True,
         ),
     ] = "auto"
+    calibrator: Annotated[
+        str | None,
+        Opt(
+            "Add the columns of a saved calibrator; write the table with --save.",
+            RECALIBRATION,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None
     level: Level = 0.95
     seed: Seed = 0
 
