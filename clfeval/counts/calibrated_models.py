@@ -47,8 +47,8 @@ def check_calibrators(counts: PredictionCounts) -> None:
             raise DataError.new(message, "other-positive", counts.name, fixes=fixes)
         if _may_have_fitted(counts, name, column) and _has_fitted(counts, column):
             message = f"these rows fitted the calibrator of {quote_name(column.stored.model)} in "
-            message += f"{column.file.name}, which always seems to help them"
-            hint = "judge it on other rows; recalibrate estimates its gain from these"
+            message += f"{column.file.name}, and cannot judge it"
+            hint = "judge it on other rows; clfeval recalibrate estimates its gain from these"
             raise DataError.new(message, "fitted-rows", counts.name, hint=hint)
 
 
