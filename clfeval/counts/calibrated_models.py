@@ -35,16 +35,15 @@ def check_calibrators(counts: PredictionCounts) -> None:
     """Raise for calibrators of another class, and for those fitted to the counted rows."""
     calibrated = counts.kept.settled.columns.calibrated
     for name, column in calibrated.items():
-        if counts.multiclass:
-            message = f"the calibrator of {quote_name(column.stored.model)} is of two classes"
-            fixes = {"positive": column.file.positive}
-            raise DataError.new(message, "too-many-classes", counts.name, fixes=fixes)
         if counts.positive != column.file.positive:
             message = f"{column.file.name} was fitted with positive class "
             message += f"{quote_name(column.file.positive)}, but here it is "
             message += quote_name(counts.positive)
-            fixes = {"positive": column.file.positive}
-            raise DataError.new(message, "other-positive", counts.name, fixes=fixes)
+            hint = (
+                f"choose the class of the file by {OPTION}--positive{END}, or fit a calibrator of "
+            )
+            hint += "this one"
+            raise DataError.new(message, "other-positive", counts.name, hint=hint)
         if _may_have_fitted(counts, name, column) and _has_fitted(counts, column):
             message = f"these rows fitted the calibrator of {quote_name(column.stored.model)} in "
             message += f"{column.file.name}, and cannot judge it"
