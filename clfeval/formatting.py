@@ -15,6 +15,7 @@ JOINING = (",", "+", "'", " and ", " or ")
 # control characters but the newline, other line ends, changes of text direction, surrogates
 _STEERING = r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 NAMESAKES = ":*"  # after a file's name: the reference is the model of the same name in that file
+WHOLE = 1e-9  # relative distance from a whole number that rounding leaves
 ROUNDING = 1e-11  # numbers this close to 1 are written as 1
 
 
@@ -116,7 +117,14 @@ def format_p_value(p: float) -> str:
 
 def format_count(count: float, thing: str) -> str:
     """Write a count with its noun: `1 model`, `1,000 models`."""
-    return f"{count:,.10g} {thing}{'s' * (count != 1)}"
+    return f"{format_rows(count)} {thing}{'s' * (count != 1)}"
+
+
+def format_rows(count: float) -> str:
+    """Write a number of rows, or of weighted rows with one decimal place: `1,000`, `172.8`."""
+    if abs(count - round(count)) <= WHOLE * max(abs(count), 1.0):
+        return f"{round(count):,}"
+    return f"{count:,.1f}" if abs(count) >= 1 else f"{count:.2g}"
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -104,6 +105,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no models": (lambda: (Y, {}), "there are no predictions"),
     "objects without text": (lambda: ([object()] * 8, P), "not texts, numbers or dates"),
     "complex": (lambda: (Y, P.astype(complex)), "not texts, numbers or dates"),
+    "a union of Arrow": (
+        lambda: (pa.UnionArray.from_sparse(pa.array([0] * 8, pa.int8()), [pa.array(Y)]), P),
+        "these values cannot be read",
+    ),
     "a frame of two columns": (
         lambda: (pd.DataFrame({"a": Y, "b": Y}), P),
         "must be an array of true classes",

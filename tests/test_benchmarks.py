@@ -22,6 +22,7 @@ from tests.benchmarks.claims.reports import report_of
 from tests.benchmarks.claims.slice_arrays import slices_tested, worse_slices
 from tests.benchmarks.claims.tied_models import FAULTS as TIED_FAULTS
 from tests.benchmarks.claims.tied_models import FAULTY, PREVALENCE, SLICE_COUNT, draw, in_a_class
+from tests.benchmarks.coverage import guide_table
 from tests.benchmarks.coverage.__main__ import topics
 from tests.conftest import ROOT
 
@@ -51,6 +52,16 @@ def test_every_topic_whose_tables_can_be_small_runs_whole(topic: str) -> None:
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
     assert f"\n{topic}  " in done.stdout
+
+
+def test_the_table_of_coverage_is_put_below_its_heading() -> None:
+    """Without the heading it is put before the next section, else in place of what is there."""
+    heading, following = guide_table.HEADING, guide_table.NEXT
+    before, after = "# numbers\n\n## First\n\ntext\n\n", f"{following}\n\nmore\n"
+    once = guide_table.with_section(before + after, ["| a |", "| 1 |"])
+    assert once == f"{before}{heading}\n\n| a |\n| 1 |\n\n{after}"
+    assert guide_table.with_section(once, ["| 2 |"]) == once.replace("| a |\n| 1 |", "| 2 |")
+    assert f"{following}\n" in guide_table.GUIDE.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clfeval.errors import DataError, UsageError, bad_option, quote_name
+from clfeval.tables.frames import first_line_of
 from clfeval.tables.source import FRAME
 
 Values: TypeAlias = Any  # a list, an array, a Series or an iterator
@@ -67,9 +68,13 @@ def column_values(name: str, values: Values) -> Values:
 
 
 def shape_of(name: str, values: Values) -> tuple[int, ...]:
-    """Return the shape of values; DataError for lists of different lengths."""
+    """Return the shape of values; DataError for lists of different lengths and unknown types."""
     try:
         return tuple(np.shape(values))
+    except (NotImplementedError, TypeError) as error:  # a type of Arrow without numbers or texts
+        message = f"these values cannot be read: {first_line_of(error)}"
+        hint = "give texts or numbers: a list or an array of one type"
+        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
     except ValueError as error:
         message = "these values are lists of different lengths"
         hint = "give one value per row"

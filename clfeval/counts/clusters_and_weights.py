@@ -234,10 +234,10 @@ class RowWeights:
     @property
     def squares(self) -> Floats:
         """Sums of squared weights, (m,), from effective numbers of rows rounded to 9 digits."""
-        whole = self.n**2
-        rows = np.divide(whole, self.raw, out=np.ones(len(whole)), where=self.raw > 0)
+        squared = self.n**2
+        rows = np.divide(squared, self.raw, out=np.ones(len(squared)), where=self.raw > 0)
         power = 10.0 ** np.floor(np.log10(rows))
-        return np.where(self.raw > 0, whole / (np.round(rows / power, _DIGITS - 1) * power), 0.0)
+        return np.where(self.raw > 0, squared / (np.round(rows / power, _DIGITS - 1) * power), 0.0)
 
     @property
     def size(self) -> float:
@@ -313,9 +313,9 @@ class RowWeights:
         The rows of a pattern count as equally heavy.
         """
         _, rows = self.equal_rows()
-        whole = np.where(self.n > 0, np.maximum(np.round(rows), 1), 0)
-        dealt = split_into_folds(whole.astype(np.int64), folds, rng)
-        return np.asarray(dealt * np.nan_to_num(divide(self.n, whole)))[:, :m]
+        row_counts = np.where(self.n > 0, np.maximum(np.round(rows), 1), 0)
+        dealt = split_into_folds(row_counts.astype(np.int64), folds, rng)
+        return np.asarray(dealt * np.nan_to_num(divide(self.n, row_counts)))[:, :m]
 
     def pairs(self, first: Bools) -> float:
         """Return the effective number of pairs of a row of the first patterns and another row."""

@@ -10,6 +10,7 @@ from clfeval.counts.calibrated_models import check_calibrators, refuse_scores_ou
 from clfeval.counts.files import count_table, refuse_fractions
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
+    PatternCheck,
     check_patterns,
     check_thresholds,
     corrected_settings,
@@ -18,7 +19,7 @@ from clfeval.counts.invalid_rows import (
     refuse_invalid_rows,
     refuse_rows_without_run,
 )
-from clfeval.counts.patterns import rounding_error, weight_unit
+from clfeval.counts.patterns import rounding_error, row_unit, weight_unit
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.read_files import EXACT, StoredRows, read_counts
 from clfeval.counts.scores import TopRows, find_top_rows
@@ -138,6 +139,26 @@ def _count_as_read(opened: Predictions, *, any_range: bool) -> PredictionCounts:
             opened = read_again(opened)  # all rows may be read otherwise
 
 
+def _count_in_units(
+    settled: settings.CountSettings, weight: str
+) -> tuple[PatternCheck, settings.CountSettings]:
+    """Return the patterns by sampling weights in whole units, and the settings with these.
+
+    Counts are shown in rows of the mean weight: their sum is the number of rows, whatever the scale
+    of the weights.
+    """
+    nulls = settled.columns.null_values
+    scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
+    unit = weight_unit(scans, weight)
+    rounding = rounding_error(scans, weight, unit)
+    settled = replace(settled, weight_unit=unit, unit=unit, rounding=rounding)
+    check = check_patterns(group_rows(settled), settled)
+    evaluated = ~check.missing
+    raw = check.grouped
+    units_per_row = row_unit(raw.n[evaluated].sum(), raw.rows[evaluated].sum())
+    return check, replace(settled, unit=units_per_row)
+
+
 def _count_patterns(
     settled: settings.CountSettings,
     *,
@@ -163,13 +184,9 @@ def _count_patterns(
             break
         settled = better
     refuse_invalid_patterns(judged, settled, any_range=any_range)
-    weight, nulls = settled.columns.weight, settled.columns.null_values
     sampling = settled.roles.sampling_weights or judged.grouped.n.dtype.kind == "f"
-    if weight is not None and sampling:  # fractional weights, counted in whole units
-        scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
-        unit = weight_unit(scans, weight)
-        settled = replace(settled, unit=unit, rounding=rounding_error(scans, weight, unit))
-        judged = check_patterns(group_rows(settled), settled)
+    if settled.columns.weight is not None and sampling:
+        judged, settled = _count_in_units(settled, settled.columns.weight)
     counted = PredictionCounts.from_patterns(judged, settled, top)
     check_thresholds(settled)
     if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:

@@ -181,7 +181,7 @@ class EvaluatedRows:
         columns = settled.columns
         picked = {"w": nw.lit(1.0)}
         if columns.weight is not None:
-            picked["w"] = patterns.in_units(nw.col(columns.weight), settled.unit)
+            picked["w"] = patterns.in_units(nw.col(columns.weight), settled.weight_unit)
         if labels or shares is not None:
             picked["y"] = nw.col(columns.truth)
         if key:

@@ -84,7 +84,7 @@ class RawPatterns:
 
         rows: Ints = np.array(column("rows"), np.int64)
         n: Any = rows
-        if what.weight is not None and settled.unit != 1:
+        if what.weight is not None and settled.weight_unit != 1:
             n = np.array([value or 0 for value in column("w")], np.int64)
         elif what.weight is not None:
             n = np.array([value or 0.0 for value in column("w")], np.float64)
@@ -169,7 +169,7 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
         values |= model_values
         sums += model_sums
     if columns.weight is not None:
-        values |= weight_sums(columns.weight, settled.unit)
+        values |= weight_sums(columns.weight, settled.weight_unit)
         sums.append(nw.col("w", "x", "y").sum())
         sums += sums_of_weights() if settled.weighed else []
         # rows of weight 0 are dropped; invalid weights are kept, to be named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
-from math import floor, frexp, inf, log10
+from math import floor, frexp, inf, log10, nextafter
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -72,6 +72,15 @@ def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> fl
     return 2.0 ** min(frexp(most)[1] - 1 - frexp(bound)[1], _FINEST)
 
 
+def row_unit(total: float, rows: float) -> float:
+    """Return the number of units in a row of the mean weight; never 1, which means counts of rows.
+
+    Counts in it add up to the number of rows, whatever the scale of the weights.
+    """
+    mean = float(total / rows)
+    return nextafter(1.0, 2.0) if mean == 1 else mean
+
+
 def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
     """Return the relative rounding error of the smallest weight above 0; 0 for decimal units."""
     if unit == 1 or log10(unit).is_integer():
@@ -108,9 +117,8 @@ def limit_in_units(limit: float, unit: float) -> int | float:
     """Return the largest number of units within a limit, which is read as a decimal number."""
     if unit == 1 or limit == inf:
         return limit
-    exact = Fraction(repr(limit)) * Fraction(unit)
-    # weights without exact units were rounded: allow for the rounding error
-    return floor(exact if unit % 10 == 0 else exact * (1 + Fraction(1, 10**12)))
+    # units that are no decimals, and rows of a mean weight, are rounded: allow for the error
+    return floor(Fraction(repr(limit)) * Fraction(unit) * (1 + Fraction(1, 10**12)))
 
 
 def from_units(n: Number, unit: float) -> Any:

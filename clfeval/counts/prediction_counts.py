@@ -153,8 +153,9 @@ class PredictionCounts:
     @property
     def units_per_row(self) -> float:
         """Number of units in a row: of a weight of 1, or of the mean sampling weight."""
-        whole = self.patterns
-        return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
+        if self.roles.sampling_weights:
+            return float(self.patterns.n.sum()) / self.size
+        return self.patterns.unit if self.stored is not None else self.kept.settled.weight_unit
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
         """Return the counts with groups of models merged, as by `PatternCounts.grouped`."""

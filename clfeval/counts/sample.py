@@ -16,6 +16,7 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.settings import input_file, start_fingerprints
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names
+from clfeval.formatting import format_rows
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
 from clfeval.tables.input import ColumnNames, Input, find_column
@@ -59,7 +60,7 @@ class Sample:
                 if word == "negative" and not self.counts_negatives:
                     continue
                 ends = dict.fromkeys((totals.min().item(), totals.max().item()))
-                said = " to ".join(f"{number:,.10g}" for number in ends)
+                said = " to ".join(map(format_rows, ends))
                 found[f"{word}: {list_names(names)}"] = said
         found["models"] = len(counts.models)
         whole = self.patterns.get(None)

@@ -140,8 +140,9 @@ class CountSettings:
     thresholds: per model; NaN means the most probable class.
     classes: truth's labels, if known. strange: per label model, first values that are neither
     labels nor numbers. related: of models with labels and scores, the range (low, high] of
-    thresholds that give the labels, or None. unit: units per weight of 1; rounding: largest
-    relative error of a weight.
+    thresholds that give the labels, or None. weight_unit: units per weight of 1; unit: units per
+    row, of sampling weights those of their mean, so that their sum is the number of rows; rounding:
+    largest relative error of a weight.
     """
 
     columns: Columns
@@ -155,6 +156,7 @@ class CountSettings:
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     related: Mapping[str, tuple[float, float]] | None = None
+    weight_unit: float = 1
     unit: float = 1
     rounding: float = 0.0
 
@@ -166,7 +168,7 @@ class CountSettings:
     @property
     def weighed(self) -> bool:
         """True if rows have sampling weights and no clusters: variances need their squares."""
-        return self.unit != 1 and self.columns.cluster is None
+        return self.weight_unit != 1 and self.columns.cluster is None
 
     def column(self, name: str) -> str:
         """Return the column with the predictions of a model."""

@@ -320,7 +320,8 @@ Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
 NO_BASELINE = "baseline_missing"  # reason of the gate of a baseline whose file does not exist
 GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
-# part of a measure that is limited: confidence limit, change, gap or extremes between slices
+# part of a measure that is limited: confidence limit, change, gap or extremes between slices,
+# excess over the mean under perfect calibration
 Part = Literal[
     "value",
     "low",
@@ -334,6 +335,7 @@ Part = Literal[
     "extremes",
     "extremes.low",
     "extremes.high",
+    "excess",
 ]
 PARTS: tuple[Part, ...] = (
     "change.low",
@@ -345,6 +347,7 @@ PARTS: tuple[Part, ...] = (
     "extremes.low",
     "extremes.high",
     "extremes",
+    "excess",
     "low",
     "high",
 )

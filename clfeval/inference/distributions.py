@@ -130,3 +130,13 @@ def binomial_tail(k: int, n: int) -> float:
     if n <= _MAX_EXACT_TOSSES:
         return math.ldexp(sum(math.comb(n, i) for i in range(k + 1)), -n)
     return float(special().betainc(n - k, k + 1, 0.5))
+
+
+def variance_ratio_quantile(df: float, other_df: float, level: float) -> float:
+    """Return the quantile of F with these degrees of freedom at a level; NaN unless both above 0.
+
+    An infinite second one gives chi² / df.
+    """
+    if np.isinf(other_df):
+        return float(special().chdtri(df, 1 - level)) / df
+    return float(special().fdtri(df, other_df, level))

@@ -146,15 +146,25 @@ def influence_covariance(
 def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> float:
     """Return the rows of the smaller class, or its effective number of clusters.
 
-    The least of P² / sum P_c² and the same of the negatives, P_c in a cluster; 0 for a class
-    without rows. n (2 m,): the rows of each kind, positives first, or their weight.
+    n (2 m,): the rows of each kind, positives first, or their weight. See `smaller_group_size`.
     """
     counts = np.asarray(n, np.float64)
-    rows = counts.reshape(2, -1).sum(axis=1)
+    return smaller_group_size(counts, np.arange(len(counts)) < len(counts) // 2, clusters)
+
+
+def smaller_group_size(
+    n: ArrayLike, in_first: Bools, clusters: SamplingUnits | None = None
+) -> float:
+    """Return the rows of the smaller of two groups, or its effective number of clusters.
+
+    The least of R² / sum R_c² of both groups, R_c rows in a cluster; 0 for a group without rows.
+    n (m,): the rows of each kind, or their weight; in_first (m,): the kinds of the first group.
+    """
+    groups = np.array([in_first, ~in_first], np.float64)
+    rows = groups @ np.asarray(n, np.float64)
     if clusters is None or not rows.all():
         return float(rows.min())
-    which = np.repeat(np.eye(2), len(counts) // 2, axis=1)
-    return float((rows**2 / np.diag(clusters.products(which))).min())
+    return float((rows**2 / np.diag(clusters.products(groups))).min())
 
 
 def degrees_of_freedom(parts: float, kurtosis: Floats, fewest: float) -> Floats:

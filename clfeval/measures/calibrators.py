@@ -44,14 +44,8 @@ class LogOddsCalibrator:
     def calibrate(self, p: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of any shape; ValueError outside 0..1."""
         scores = check_probabilities(p)
-        is_interior = (scores > 0) & (scores < 1)
-        interior = np.where(is_interior, scores, 0.5)
-        logit = (
-            self.intercept
-            + self.power * np.log(interior)
-            - self.complement_power * log_complement(interior)
-        )
-        return np.where(is_interior, inverse_logit(logit), scores)
+        coefficients = np.array([[self.intercept, self.power, self.complement_power]])
+        return np.asarray(calibrate_tables(coefficients, scores.ravel())[0].reshape(scores.shape))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +82,8 @@ def shift_log_odds(calibrator: Calibrator, shift: float) -> Calibrator:
     """
     if isinstance(calibrator, LogOddsCalibrator):
         return replace(calibrator, intercept=calibrator.intercept + shift)
-    moved = LogOddsCalibrator(shift, 1.0, 1.0).calibrate(calibrator.recalibrated)
-    return StepCalibrator(calibrator.probabilities, moved)
+    shifted = LogOddsCalibrator(shift, 1.0, 1.0).calibrate(calibrator.recalibrated)
+    return StepCalibrator(calibrator.probabilities, shifted)
 
 
 def fit_log_odds(
@@ -141,10 +135,16 @@ def _fit_beta(scores: Floats, positives: Counts, negatives: Counts) -> Floats:
 def calibrate_tables(coefficients: Floats, scores: Floats) -> Floats:
     """Return the recalibrated scores (m,) of each table by its `fit_log_odds`: (tables, m).
 
-    Tables without coefficients (NaN) keep the scores.
+    Scores of 0 and 1 stay, and tables without coefficients (NaN) keep the scores.
     """
-    rows_of_tables = np.where(np.isnan(coefficients), np.array(IDENTITY), coefficients)
-    return np.array([LogOddsCalibrator(*row).calibrate(scores) for row in rows_of_tables.tolist()])
+    is_interior = (scores > 0) & (scores < 1)
+    interior = np.where(is_interior, scores, 0.5)
+    lacks_fit = np.isnan(coefficients).any(axis=1, keepdims=True)
+    intercept, power, complement_power = np.where(lacks_fit, np.array(IDENTITY), coefficients).T
+    logit = np.multiply.outer(power, np.log(interior))
+    logit -= np.multiply.outer(complement_power, log_complement(interior))
+    logit += intercept[:, None]
+    return np.where(is_interior, inverse_logit(logit), scores)
 
 
 def fit_isotonic(

@@ -11,6 +11,7 @@ from clfeval.arrays import Floats, divide
 from clfeval.errors import quote_name
 from clfeval.measures import (
     calibration,
+    calibration_spline,
     composite_scores,
     confusion,
     multiclass_scores,
@@ -86,6 +87,7 @@ CATALOG: Mapping[str, Measure] = {
         *probability.PROBABILITIES,
         *score_decomposition.DECOMPOSITION,
         *calibration.CALIBRATION,
+        *calibration_spline.CURVE_DISTANCES,
         *odds.DECISIONS,
         *multiclass_table.TABLES,
         *multiclass_scores.OF_MANY,

@@ -37,14 +37,19 @@ def fit_logistic_regression(
     """
     shift = np.zeros(columns.shape[1]) if offset is None else offset
     position = np.tile(start, (len(positives), 1))
+    if len(positives) > 1:  # tables are parts of the same rows, mostly, and end near their sum
+        sums = [part.sum(axis=0, keepdims=True) for part in (positives, negatives)]
+        (of_sum,) = fit_logistic_regression(columns, *sums, start=start, offset=offset)
+        position = np.tile(np.where(np.isfinite(of_sum), of_sum, start), (len(positives), 1))
     estimates = np.full_like(position, np.nan)
     active = np.flatnonzero((positives.sum(axis=1) > 0) & (negatives.sum(axis=1) > 0))
+    value = _Likelihood(columns, shift, positives, negatives).value(position)
     for _ in range(_MOST_STEPS):
         if not len(active):
             break
         likelihood = _Likelihood(columns, shift, positives[active], negatives[active])
         step = likelihood.newton_step(position[active])
-        position[active] = likelihood.climb(position[active], step)
+        position[active], value[active] = likelihood.climb(position[active], value[active], step)
         size = np.abs(step).max(axis=1)
         scale = 1 + np.abs(position[active]).max(axis=1)
         settled = size <= _SETTLED * scale
@@ -77,8 +82,8 @@ class _Likelihood:
             rows = self.positives[:, part] + self.negatives[:, part]
             mean = inverse_logit(self.offset[part] + position @ x)
             gradient += (self.positives[:, part] - rows * mean) @ x.T
-            weight = rows * mean * (1 - mean)
-            curvature += np.einsum("tm,im,jm->tij", weight, x, x, optimize=True)
+            products = (x[:, None] * x).reshape(k * k, -1)
+            curvature += ((rows * mean * (1 - mean)) @ products.T).reshape(-1, k, k)
         steps = np.full((tables, k), np.nan)
         solvable: Bools = np.asarray(np.isfinite(curvature).all(axis=(1, 2)))
         solvable[solvable] = np.linalg.cond(curvature[solvable]) < _SINGULAR
@@ -87,26 +92,31 @@ class _Likelihood:
             steps[solvable] = solved[..., 0]
         return steps
 
-    def climb(self, position: Floats, step: Floats) -> Floats:
-        """Return the positions after the steps, each halved until the likelihood does not fall."""
-        likelihood = self._value(position)
+    def climb(self, position: Floats, value: Floats, step: Floats) -> tuple[Floats, Floats]:
+        """Return the positions after the steps, and the likelihood there.
+
+        A step is halved until the likelihood does not fall. value: the likelihood before it.
+        """
         length = np.ones(len(position))
+        lowest = value - _ROUNDING * np.abs(value)
         for _ in range(_HALVINGS):
             candidate = position + length[:, None] * step
-            falls = self._value(candidate) < likelihood - _ROUNDING * np.abs(likelihood)
+            reached = self.value(candidate)
+            falls = reached < lowest
             if not falls.any():
                 break
             length[falls] /= 2
-        return np.asarray(position + length[:, None] * step)
+        return candidate, reached
 
-    def _value(self, position: Floats) -> Floats:
+    def value(self, position: Floats) -> Floats:
         """Return the log likelihood of each table, (tables,)."""
         total = np.zeros(len(position))
         for part in self._parts():
             logit = self.offset[part] + position @ self.columns[:, part]
+            positives = self.positives[:, part]
             with np.errstate(invalid="ignore"):  # NaN of a table without a maximum
-                losses = self.positives[:, part] * np.logaddexp(0, -logit)
-                losses += self.negatives[:, part] * np.logaddexp(0, logit)
+                losses = (positives + self.negatives[:, part]) * np.logaddexp(0, logit)
+                losses -= positives * logit
             total -= losses.sum(axis=1)
         return total
 

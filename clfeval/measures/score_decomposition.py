@@ -83,8 +83,8 @@ def uncertainty_influence(
     p, n = class_totals(positives, negatives)
     share = divide(p, p + n)
     slope = np.nan_to_num(prior(share)[1], posinf=0.0, neginf=0.0)  # of one class the error is 0
-    each = {y: np.full(len(scores), slope * (y - share)) for y in (True, False)}
-    return Influence.from_arrays(each[True], each[False])
+    positive, negative = (np.full(len(scores), slope * (y - share)) for y in (1, 0))
+    return Influence.from_arrays(positive, negative)
 
 
 _CORP = "Dimitriadis, Gneiting and Jordan 2021, PNAS 118:e2016191118"

@@ -26,6 +26,7 @@ from clfeval.formatting import (
     format_exact,
     format_number,
     format_p_value,
+    format_rows,
     join_names,
     join_words,
     quote_if_ambiguous,
@@ -457,10 +458,9 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
     rows = at.positives if positive else at.negatives
     kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
     more = "more" if (d > 0) == positive else "fewer"
-    size = f"than {to} ({row['measure']} {_format_difference(row, level)})"
-    if rows is None:
-        return f"{verb} {more} {kind} {size}"
-    return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
+    amount = more if rows is None else f"{abs(d) * rows:,.4g} {more} of {format_rows(rows)}"
+    size = f"{row['measure']} {_format_difference(row, level)}"
+    return f"{verb} {amount} {kind} than {to} ({size})"
 
 
 def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:
@@ -595,6 +595,6 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
         f"{row['slice']} {_signed_difference(row)} ({row['verdict']}{_q_of_slice(row)})"
         for row in significant[:MOST_NAMED]
     ]
-    text = f"Within slices, the {title} of {model} minus that of {reference} is {join_words(parts)}"
     further = len(significant) - len(parts)
+    text = f"Within slices, the {title} of {model} minus that of {reference} is {join_words(parts)}"
     return f"{text}; {_further_differences(further)}." if further else f"{text}."

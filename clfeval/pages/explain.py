@@ -344,6 +344,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "confusion": "rows by true and predicted class",
         "calibration": "observed share of positives by score; also a plot",
         "forest": _FOREST,
+        "calibration_band": "calibration curve by a spline, with confidence bands",
         "calibration_curve": "isotonic calibration: shares of positives that rise with the score",
         "roc_band": "regions in which both rates of a threshold lie jointly",
         "differences": "picture: differences from the reference with simultaneous intervals",

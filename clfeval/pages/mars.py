@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
-from clfeval.formatting import round_sum
+from clfeval.formatting import format_rows, round_sum
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Axis, Chart, Point, Series
 from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols, is_present
@@ -254,7 +254,7 @@ def _main_table(result: Document, found: str) -> TableView:
     missed = "exclusive_fn" if positive else "exclusive_fp"
 
     def flagged(row: Row) -> str:
-        return f"{_cell_number(row[hit]) + _cell_number(row[alarm]):,.10g}"
+        return format_rows(_cell_number(row[hit]) + _cell_number(row[alarm]))
 
     rows = _sort_by_detected(result.unsliced_rows("models"), target)
     columns: dict[str, Source] = {

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from clfeval.document import Document, Row, as_estimate, cell_value
-from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
+from clfeval.formatting import (
+    format_class_ratio,
+    format_count,
+    format_number,
+    format_rows,
+    join_names,
+)
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, row_point
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentence
@@ -63,7 +69,9 @@ def _mars(result: Document) -> Iterator[Chart]:
             bars = sorted(chart.series, key=lambda one: -(one.values[0] or 0.0))
             most, what = bars[0].values[0] or 0.0, chart.title.lower()
             first = join_names([one.name for one in bars if one.values[0] == most])
-            finding = f"Most {what}: {first}, {most:,.10g}." if most else f"There are no {what}."
+            finding = (
+                f"Most {what}: {first}, {format_rows(most)}." if most else f"There are no {what}."
+            )
             yield replace(chart, x=Axis(what), series=tuple(bars), finding=finding, rank="main")
         else:
             title = chart.title.partition(" at ")[0]

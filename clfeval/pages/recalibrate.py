@@ -63,7 +63,7 @@ GAIN_COLUMNS = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class, or all without truth."""
-    names = join_names([item.name for item in result.inputs])
+    names = join_names([file.name for file in result.inputs])
     if "columns" in result.tables:
         return [f"Recalibrated scores of {names}: {format_count(result.summary['rows'], 'row')}"]
     return [f"Recalibration of {names}: {format_class_counts(result)}"]
@@ -80,12 +80,12 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         columns["0 or 1"] = "at_ends"
         yield TableView("columns", "Columns that calibrators add", columns, rank="main")
         return
-    named = {"model": "model", "method": "method"}
+    name_columns = {"model": "model", "method": "method"}
     yield TableView(
         "models",
         "Gain on new rows by the recalibration of each model",
         {
-            **named,
+            **name_columns,
             "verdict": "verdict",
             "loss": "loss",
             "before": "before",
@@ -96,11 +96,13 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         },
         rank="main",
         lead="gain",
+        places=(),
     )
     yield TableView(
         "methods",
         "Gain on new rows by method",
-        {**named, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+        places=(),
     )
     yield TableView(
         "mapping", "Recalibrated probabilities", "model method probability recalibrated"

@@ -14,6 +14,7 @@ from clfeval.formatting import (
     format_close,
     format_count,
     format_number,
+    format_rows,
     format_share,
     quote_if_ambiguous,
 )
@@ -152,9 +153,20 @@ def format_amount(number: float, digits: int) -> str:
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
 
 
+# entries of the summary of rows with sampling weights
+SAMPLED_BY_WEIGHT = frozenset({"effective_rows", "effective_clusters"})
+
+
 def format_class_counts(result: Document) -> str:
-    """Return the number of rows, and of each class, as text, with the name of the positive one."""
-    summary, others = result.summary, len(result.parameters["negative"])
+    """Return the number of rows, and of each class, as text, with the name of the positive one.
+
+    Of more than two classes their number, and that of the models.
+    """
+    summary = result.summary
+    if summary.get("classes") is not None:
+        models = format_count(summary["models"], "model")
+        return f"{format_row_count(result)} of {summary['classes']} classes, {models}"
+    others = len(result.parameters["negative"])
     if summary["rows"] is None and summary["positives"] is not None:
         return f"{summary['positives']:,} positive, true negatives were not counted"
     if summary["rows"] is None:
@@ -163,10 +175,20 @@ def format_class_counts(result: Document) -> str:
     name = f"class {name}" if name[:1].isdigit() else name
     which = "" if name == "positive" else f" ({name})"
     merged = f" ({others} other classes)" if others > 1 else ""
-    lines, rows = sum(file.rows for file in result.inputs), format_count(summary["rows"], "row")
-    weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
-    positives, negatives = f"{summary['positives']:,.10g}", f"{summary['negatives']:,.10g}"
-    return f"{rows}{weighed}, {positives} positive{which}, {negatives} negative{merged}"
+    positives, negatives = (format_rows(summary[name]) for name in ("positives", "negatives"))
+    return f"{format_row_count(result)}, {positives} positive{which}, {negatives} negative{merged}"
+
+
+def format_row_count(result: Document) -> str:
+    """Return the number of rows as text, and how weights change it.
+
+    Sampling weights have a mean of 1; weights that are copies of a row are added up.
+    """
+    summary, lines = result.summary, sum(file.rows for file in result.inputs)
+    if not SAMPLED_BY_WEIGHT.isdisjoint(summary):
+        return format_count(summary["rows"], "weighted row")
+    rows = format_count(summary["rows"], "row")
+    return rows if lines == summary["rows"] else f"{rows} by the weights of {lines:,}"
 
 
 def independence_note(result: Document) -> str:

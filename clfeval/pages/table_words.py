@@ -20,6 +20,7 @@ TABLE_WORDS: Mapping[str, str] = {
     "best_pair": "corrected gain",
     "break-even": "where models are equal",
     "calibration": "predicted, observed",
+    "calibration_band": "curve, limits",
     "calibration_curve": "smoothed",
     "calibration_tests": "p-values",
     "cells": "rates, likelihood ratios",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import inf
@@ -20,13 +20,17 @@ SCORES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 @dataclass(frozen=True)
 class Weighed:
-    """One row: truth, the score of every model, its slice, and its weight, as a float and exact."""
+    """One row: truth, the score of every model, its slice, and its weight, as a float and exact.
+
+    n: the exact weight as it is shown, divided by the mean of the table.
+    """
 
     truth: int
     scores: tuple[float, ...]
     site: str
     weight: float
-    n: Fraction
+    exact: Fraction
+    n: Fraction = NOTHING
 
     @property
     def votes(self) -> tuple[bool, ...]:
@@ -51,7 +55,8 @@ def drawn(seed: int) -> list[Weighed]:
             weight = max(round(weight, places), 10.0**-places)
             exact = Fraction(repr(weight))
         table.append(Weighed(truth, tuple(scores), "xy"[dice.integers(2)], weight, exact))
-    return table
+    mean = sum((row.exact for row in table), NOTHING) / rows
+    return [replace(row, n=row.exact / mean) for row in table]
 
 
 def frame_of(table: Sequence[Weighed], *, votes: bool = True) -> pl.DataFrame:
@@ -66,7 +71,7 @@ def frame_of(table: Sequence[Weighed], *, votes: bool = True) -> pl.DataFrame:
 
 def decimal(table: Sequence[Weighed]) -> bool:
     """Tell whether weights are decimals, so that every sum is exact."""
-    return all(row.n == Fraction(repr(row.weight)) for row in table)
+    return all(row.exact == Fraction(repr(row.weight)) for row in table)
 
 
 def total(rows: Iterable[Weighed]) -> Fraction:
@@ -133,4 +138,9 @@ def same(found: Any, expected: Fraction | float | None, *, exactly: bool) -> boo
         return False
     if expected in (0, 1, -1) or exactly:
         return bool(value == float(expected))
-    return bool(abs(Fraction(value) - Fraction(expected)) <= abs(Fraction(expected)) / 10**12)
+    return is_close(value, expected)
+
+
+def is_close(found: Any, expected: Fraction | float) -> bool:
+    """Tell whether a number, as a sum of scaled weights, differs by less than rounding does."""
+    return bool(abs(Fraction(found) - Fraction(expected)) <= abs(Fraction(expected)) / 10**12)

@@ -34,6 +34,7 @@ from clfeval.formatting import (
     format_count,
     format_number,
     format_p_value,
+    format_rows,
     join_names,
     join_words,
     quote_if_ambiguous,
@@ -166,7 +167,7 @@ def rows_answer(
     if sentences:
         yield Answer("baseline-choice", " ".join(f"{sentence}." for sentence in sentences))
     facts = []
-    sizes = [f"{count:,.10g}" for count in counts if isinstance(count, (int, float))]
+    sizes = [format_rows(count) for count in counts if isinstance(count, (int, float))]
     if len(sizes) == 2:
         text = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
         facts.append(f"{sizes[1]} rows ({text})")

@@ -11,6 +11,7 @@ from clfeval.compare.baseline import read
 from clfeval.compare.baseline.changes import LEVEL, Baseline, ValueKey, value_bounds
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
+from clfeval.compare.gates.excess import EXCESS, excess_cells
 from clfeval.compare.gates.kinds import (
     BASELINE,
     GateEvaluation,
@@ -302,6 +303,8 @@ class _GateRows:
         if not cells and missing:
             return missing
         _check_cells(draft, [*cells.values()], label)
+        if limit.part == EXCESS:
+            cells = excess_cells(self.result, limit, metric, cells, label)
         baseline = self.baseline
         if baseline is None or not limit.compares:
             return [

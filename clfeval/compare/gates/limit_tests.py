@@ -421,7 +421,7 @@ def check_limit(limit: Limit, metric: str) -> None:
     low, high, description = measure.low, measure.high, f"the range of '{limit.metric}'"
     if limit.compares or limit.part not in VALUES:
         low, high = low - high, high - low
-        subject = "gaps" if limit.is_gap else "changes"
+        subject = "gaps" if limit.is_gap else "excesses" if limit.part == "excess" else "changes"
         description = f"the range of {subject} in '{limit.metric}'"
     if not low <= limit.limit <= high:
         message = (

@@ -24,7 +24,7 @@ LIMITED = ("confusion", "scores", "probabilities")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A parsed `[any:][MODEL:]METRIC[:KEY=V][[SLICE]][.low|.high|.change|.gap ...]=VALUE`.
+    """A parsed `[any:][MODEL:]METRIC[:KEY=V][[SLICE]][.low|.high|.change|.gap|.excess ...]=VALUE`.
 
     slices: a slice's name or a pattern, None for the whole table. share: the limit is relative to
     the baseline's value. any: one model that meets it suffices.

@@ -78,7 +78,8 @@ def best_threshold_index(positives: Counts, negatives: Counts) -> int:
 class ClassCounts(patterns.WeightedCounts):
     """Rows by class, in units; values: raw values of the positive class in each frame.
 
-    missing: rows without a class; bad_weights: rows with an invalid weight.
+    missing: rows without a class; bad_weights: rows with an invalid weight. weight_unit: units per
+    weight of 1; unit: units per row, of sampling weights those of their mean.
     """
 
     classes: tuple[str, ...]
@@ -89,6 +90,7 @@ class ClassCounts(patterns.WeightedCounts):
     rows: tuple[int, ...]  # with a class, in each file
     missing: tuple[int, ...]
     bad_weights: int
+    weight_unit: float = 1
     unit: float = 1
 
     def __add__(self, other: ClassCounts) -> ClassCounts:
@@ -130,7 +132,8 @@ def count_classes(
     totals = _class_totals(tables, positive)
     sizes = (_rows_by_file(tables, missing=False), _rows_by_file(tables, missing=True))
     bad_weights = sum(row.get("x", 0) for row in groups)
-    return ClassCounts(classes, positive, values, *totals, *sizes, bad_weights, unit)
+    per_row = unit if unit == 1 else patterns.row_unit(sum(totals), sum(sizes[0]))
+    return ClassCounts(classes, positive, values, *totals, *sizes, bad_weights, unit, per_row)
 
 
 def _class_totals(tables: Sequence[Sequence[dict[str, Any]]], positive: str) -> tuple[int, int]:

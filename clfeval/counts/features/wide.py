@@ -211,7 +211,7 @@ class WideRowReader:
                 frame = frame.filter(~nw.col(truth).is_null())
             if weight is not None:
                 frame = frame.filter(nw.col(weight).cast(nw.Float64) > 0)
-                units = in_units(nw.col(weight), self.classes.unit)
+                units = in_units(nw.col(weight), self.classes.weight_unit)
                 file_readings.append(units.cast(nw.Int64).alias(WEIGHT))
             frames.append(frame.select(*file_readings, nw.col(*columns, *marks)))
         return frames

@@ -84,11 +84,11 @@ def _within_effort_answer(
         covered, effort = (float(str(row[name])) for name in ("covered", "effort"))
         share = _detected_share(counts, covered, names, options)
         limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
+        flags = _flagging_phrase(f"{formatting.format_rows(effort)} rows", target, one=True)
+        rate = f"{_format_rate(share, options)}; {_corrected_phrase(row, counts)}"
         text = (
             f"Of all sets that {limit}, {' + '.join(map(formatting.quote_if_ambiguous, names))} "
-            "detects the most: "
-            f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(row, counts)})"
-            f", and {_flagging_phrase(f'{effort:,.10g} rows', target, one=True)}."
+            f"detects the most: {formatting.format_rows(covered)} ({rate}), and {flags}."
         )
         yield _set_answer("within-effort", text, names, share, target)
 
@@ -127,7 +127,7 @@ def _detected_share(
 
 def _format_count(n: Counts | float, counts: TargetCounts) -> str:
     """Write a number of units as rows, or as weight."""
-    return f"{from_units(n, counts.unit):,.10g}"
+    return formatting.format_rows(float(from_units(n, counts.unit)))
 
 
 def _format_rate(share: Estimate, options: MarsOptions) -> str:
@@ -163,7 +163,7 @@ def _best_model_answer(ranking: DetectionRanking, options: MarsOptions) -> Answe
     shares = [_detected_share(counts, detected, [name], options) for name in leaders]
     share = shares[0]
     is_equal = {*shares} == {share}
-    size = f"{detected:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
+    size = f"{formatting.format_rows(detected)} of {_format_count(counts.hit_n.sum(), counts)}"
     rate = _format_rate(share if is_equal else Estimate(share.value), options)
     subject = formatting.join_names(leaders)
     amount = "equally many" if len(leaders) == len(models) else "the most"
@@ -214,8 +214,8 @@ def _best_pair_answer(ranking: DetectionRanking, pair: Row, options: MarsOptions
     both = " + ".join(map(formatting.quote_if_ambiguous, names))
     single = formatting.quote_if_ambiguous(counts.models[ranking.best])
     covered, effort = (float(str(pair[name])) for name in ("covered", "effort"))
-    flags = _flagging_phrase(f"{effort:,.10g}", target, one=True)
-    reached = f"detects {covered:,.10g} and {flags}"
+    flags = _flagging_phrase(f"{formatting.format_rows(effort)}", target, one=True)
+    reached = f"detects {formatting.format_rows(covered)} and {flags}"
     lower = as_estimate(pair["gain"]).low
     if lower is not None and lower <= 0:
         gain = _gain_phrase(pair, "", options.level)
@@ -232,7 +232,7 @@ def _gain_phrase(pair: Row, over: str, level: float) -> str:
     gain = as_estimate(pair["gain"])
     if gain.value is None:
         apparent = float(str(pair["first_alone"])) - float(str(pair["second_alone"]))
-        return f"gain{over} {apparent:,.10g} on these rows, less on new data"
+        return f"gain{over} {formatting.format_rows(apparent)} on these rows, less on new data"
     phrase = f"corrected gain{over} {gain.value:.1f}"
     if gain.low is None or gain.high is None:
         return phrase
@@ -268,9 +268,9 @@ def _equal_effort_answer(
     detected, flagged = (float(str(single[column])) for column in ("covered", "effort"))
     threshold = formatting.format_number(float(str(single["threshold"])))
     as_many = "also " * (flagged == float(str(pair["effort"])))
-    flags = as_many + _flagging_phrase(f"{flagged:,.10g}", target, one=True)
+    flags = as_many + _flagging_phrase(f"{formatting.format_rows(flagged)}", target, one=True)
     text = f"{formatting.quote_if_ambiguous(name)} alone, at threshold {threshold}, {flags} and "
-    text += f"detects {detected:,.10g}."
+    text += f"detects {formatting.format_rows(detected)}."
     return Answer("equal-effort", text, (name,), MEASURE[target])
 
 

@@ -262,18 +262,18 @@ def _part_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
         return None
     loss, prior = PARTS[name]
     middle = groups.low.min(axis=0)
-    most = float(recalibrated_loss(prior, middle, *groups.n))
+    grouped_loss = float(recalibrated_loss(prior, middle, *groups.n))
     single = (groups.low.min(axis=0) == groups.high.max(axis=0))[:, None]
     split = np.stack([groups.n * [[0], [1]], groups.n * [[1], [0]]], axis=-1)
-    whole = np.stack([groups.n, 0 * groups.n], axis=-1)
+    pooled = np.stack([groups.n, 0 * groups.n], axis=-1)
     places = np.arange(2 * len(middle)) / (2 * len(middle))  # only their order matters
-    arranged = np.where(single, whole, split).reshape(2, -1)
-    least = float(recalibrated_loss(prior, places, *arranged))
+    arranged = np.where(single, pooled, split).reshape(2, -1)
+    split_loss = float(recalibrated_loss(prior, places, *arranged))
     if name.endswith("discrimination"):
         constant = float(CATALOG[f"{loss}_uncertainty"].function(middle, *groups.n))
-        return constant - most, constant - least
+        return constant - grouped_loss, constant - split_loss
     low, high = _loss_bounds(CATALOG[loss], groups)
-    return max(low - most, 0.0), high - least
+    return max(low - grouped_loss, 0.0), high - split_loss
 
 
 def _rates_apart(counts: ScoreCounts) -> Floats:

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats, Ints, divide
-from clfeval.compare.change import DifferenceErrors, errors_of_kinds, square_and_add
-from clfeval.compare.paired_estimates import PairedEstimates, PairLimits
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.compare.change import DifferenceErrors, errors_of_kinds
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.influence_and_clusters import design_effect, least_effect
-from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS, wilson
+from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
@@ -29,6 +29,7 @@ from clfeval.methods.confidence_limits import (
     search_ranges,
 )
 from clfeval.methods.estimates import Cells, Design, Limits, estimate_column
+from clfeval.methods.measurement.predictive_values import PREDICTIVE_VALUES, with_predictive_limits
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass, replace
@@ -130,19 +131,6 @@ OF_KIND = {  # where the class ratio is irrelevant or fixed
     "derived": "transformed interval",
 }
 WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
-PREDICTIVE_VALUES = (
-    "precision",
-    "npv",
-    "fdr",
-    "for",
-    "ppv",
-    "ppv_at",
-    "npv_at",
-    "precision_u",
-    "npv_u",
-)
-SQUARE_AND_ADD = "square-and-add of the limits of both"  # of two predictive values
-PAIR_LEVEL = 0.95  # of these limits; others are proportional to the normal quantile
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 TWO_CLASSES = "binary"
 _STEP = 0.01  # relative step of a count, extrapolated twice
@@ -389,43 +377,9 @@ def label_estimates(
     )
     if paired is None or requested.measure.id not in PREDICTIVE_VALUES:
         return paired
-    low, high = _predictive_limits(requested, patterns)
-    limits = _predictive_differences(paired, low[models], high[models])
-    return paired if limits is None else replace(paired, limits=limits)
-
-
-def _predictive_limits(requested: RequestedMeasure, patterns: PatternCounts) -> Limits:
-    """Return the limits of predictive values of the k models: of shares of rows, Wilson's."""
-    measure = requested.measure
-    counts = ConfusionCounts.from_patterns(patterns)
-    if measure.id in ("ppv_at", "npv_at"):
-        tuned = Cells.at_prevalence(counts, requested.settings["prevalence"])
-        return measure_limits(measure.id[:3], tuned, level=PAIR_LEVEL)
-    cells = Cells.at_prevalence(counts)
-    if measure.share is None:
-        return measure_limits(measure.id, cells, level=PAIR_LEVEL)
-    return wilson(*effective_share_counts(measure, cells, PAIR_LEVEL), level=PAIR_LEVEL)
-
-
-def _predictive_differences(
-    paired: PairedEstimates, low: Floats, high: Floats
-) -> PairLimits | None:
-    """Return limits of differences of k predictive values from those of each, (k,).
-
-    By square-and-add with the correlation of their influence values, which are unreliable as
-    standard errors where few rows are flagged. None without covariances.
-    Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
-    """
-    covariance = paired.known.covariance
-    if covariance is None:
-        return None
-    errors = np.sqrt(np.diag(covariance))
-    rho = np.clip(np.nan_to_num(divide(covariance, errors[:, None] * errors)), -1, 1)
-    estimates = np.array([paired.values, low, high])
-    _, lower, upper = square_and_add(estimates[:, :, None], estimates[:, None], rho)
-    pairs = np.ndindex(rho.shape)
-    methods = dict.fromkeys(pairs, SQUARE_AND_ADD)
-    return PairLimits(lower, upper, PAIR_LEVEL, methods, normal=True)
+    return with_predictive_limits(
+        paired, requested, ConfusionCounts.from_patterns(patterns), models
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

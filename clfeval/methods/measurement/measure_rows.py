@@ -9,8 +9,6 @@ from textwrap import wrap
 
 import numpy as np
 
-from clfeval.arrays import Floats
-from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
@@ -28,6 +26,10 @@ from clfeval.methods.measurement.label_measures import (
     measure_row,
 )
 from clfeval.methods.measurement.net_benefits import net_benefit
+from clfeval.methods.measurement.perfect_calibration import (
+    CALIBRATION_COLUMNS,
+    perfect_calibration_values,
+)
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
@@ -376,48 +378,6 @@ def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     ]
 
 
-CALIBRATION_COLUMNS = ("calibrated_mean", "calibrated_high", "p")
-_MOST_DRAWN = 2**25  # numbers drawn at most
-
-
-def perfect_calibration_values(
-    requested: Sequence[RequestedMeasure],
-    counts: ScoreCounts,
-    settings: IntervalSettings,
-    name: str,
-) -> dict[str, Row]:
-    """Return each measure under perfect calibration, y ~ Bernoulli(p), by name.
-
-    The mean of draws, their quantile `level`, and p = (1 + draws as extreme) / (1 + draws). Draws
-    are of independent rows, effective rows with weights. name: of the random stream.
-    Source: Bröcker and Smith 2007, Weather and Forecasting 22:651; Vaicenavicius et al. 2019,
-    AISTATS 89:3459.
-    """
-    measures = [measure for measure in requested if measure.measure.interval == "null"]
-    p = counts.scores
-    level = settings.level
-    if not measures or level is None or not len(p) or not (p[0] >= 0 and p[-1] <= 1):
-        return {}
-    n = counts.positives + counts.negatives
-    draws = max(200, min(settings.resamples, _MOST_DRAWN // len(p)))
-    rng = random_stream(settings.seed, f"calibrated\0{name}")
-    values: dict[str, list[Floats]] = {measure.name: [] for measure in measures}
-    for hits in _calibrated_positives(counts, draws, rng):
-        for measure in measures:
-            function = measure.measure.function
-            values[measure.name].append(np.asarray(function(p, hits, n - hits)))
-    method = "simulation" if draws >= settings.resamples else f"simulation, {draws:,}"
-    method += ", independent rows" * isinstance(counts.clusters, ClusterCounts)
-    rows = dict[str, Row]()
-    for measure in measures:
-        value = float(measure.measure.function(p, counts.positives, counts.negatives))
-        simulated = np.concatenate(values[measure.name])
-        if not (np.isnan(value) or np.isnan(simulated).any()):
-            columns = _calibration_columns(simulated, value, level, measure.measure.aim)
-            rows[measure.name] = {"method": method, **columns}
-    return rows
-
-
 def separation_p_values(
     requested: Sequence[RequestedMeasure],
     counts: ScoreCounts,
@@ -441,39 +401,6 @@ def separation_p_values(
         if not isnan(p_value):
             rows[measure.name] = {"method": method, "p": p_value}
     return rows
-
-
-def _calibrated_positives(
-    counts: ScoreCounts, draws: int, rng: np.random.Generator
-) -> Iterator[Floats]:
-    """Yield the weight of positives at each score, (b, m), where y ~ Bernoulli(p); all draws."""
-    p = counts.scores
-    m = len(p)
-    n = counts.positives + counts.negatives
-    rows = n / counts.unit
-    if isinstance(counts.clusters, RowWeights):
-        squares = counts.clusters.squares.reshape(2, m).sum(axis=0)
-        rows = n**2.0 / np.maximum(squares, 1e-300)
-    rows = np.maximum(np.rint(rows), n > 0)
-    row_weight = n / np.maximum(rows, 1)
-    step = max(1, 2**20 // m)
-    for start in range(0, draws, step):
-        shape = (min(step, draws - start), m)
-        if rows.max() <= 1:
-            yield (rng.random(shape) < p) * n
-        else:
-            yield rng.binomial(rows.astype(int), p, shape) * row_weight
-
-
-def _calibration_columns(
-    simulated: Floats, value: float, level: float, aim: float | None
-) -> dict[str, float]:
-    """Return mean and quantile of simulated values, and p: of their sizes where the aim is 0."""
-    sizes = np.abs(simulated) if aim == 0 else simulated
-    size = abs(value) if aim == 0 else value
-    share = (1 + (sizes >= size * (1 - 1e-9)).sum()) / (1 + len(simulated))  # despite rounding
-    numbers = (float(simulated.mean()), float(np.quantile(sizes, level)), float(share))
-    return dict(zip(CALIBRATION_COLUMNS, numbers, strict=True))
 
 
 def fill_optional_columns(rows: Sequence[Row]) -> list[Row]:

@@ -19,6 +19,7 @@ from clfeval.inference.influence_and_clusters import (
     confidence_limits,
     influence_covariance,
     smaller_class_size,
+    smaller_group_size,
 )
 from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.resampling import (
@@ -29,6 +30,7 @@ from clfeval.inference.resampling import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
+from clfeval.measures.multiclass_scores import OF_TOP
 from clfeval.measures.odds import HALF
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import Cells, Limits, make_estimate
@@ -256,15 +258,22 @@ def _bootstrap_limits(
         return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
 
     n, name = np.concatenate([counts.positives, counts.negatives]), f"{measure.id}\0{name}"
-    if wanted.level is None or (counts.clusters is not None and counts.clusters.too_few):
-        return (nan, nan), NONE
-    (draws,) = _bootstrap_values([of], n, counts.clusters, wanted, name, numbers=1)
-    limits, method = _percentiles(measure, draws, wanted)
-    if measure.interval != "drawn" or isnan(limits[0]):
-        return limits, method
-    value = float(of(n))
-    fewest = smaller_class_size(n, counts.clusters)
-    return _extend_by_t(measure, value, draws, limits, (fewest, wanted.level)), f"{method} and t"
+    fewest = _smaller_group_size(measure, counts, n) if measure.interval == "drawn" else None
+    (limits,) = resampled_limits([(measure, of)], n, counts.clusters, wanted, name, fewest=fewest)
+    return limits
+
+
+def _smaller_group_size(measure: Measure, counts: ScoreCounts, n: Counts) -> float:
+    """Return the rows or clusters of the smaller class, or of the rarer outcome.
+
+    Outcomes are right and wrong predictions of the more probable class, where these alone matter:
+    an area under the risk-coverage curve is known as badly as there are few errors.
+    n (2 m,): rows of each kind, positives first.
+    """
+    if measure.id not in OF_TOP:
+        return smaller_class_size(n, counts.clusters)
+    is_predicted = counts.scores >= HALF
+    return smaller_group_size(n, np.append(is_predicted, ~is_predicted), counts.clusters)
 
 
 def _extend_by_t(
@@ -277,7 +286,8 @@ def _extend_by_t(
     """Return the outer ones of percentile limits, and of limits by the error of the draws (r,).
 
     The error is sqrt(m / (m - 1)) the standard deviation of the draws, with Student's t of m - 1
-    degrees of freedom, m the rows or clusters of the smaller class, on the scale of the range.
+    degrees of freedom, m the rows or clusters of the smaller class, or of the rarer ones of right
+    and wrong predictions, on the scale of the range.
     Source: Hesterberg 2015, American Statistician 69:371; Efron and Tibshirani 1993, chapter 12.
     """
     fewest, level = fewest_and_level
@@ -391,8 +401,13 @@ def resampled_limits(
     name: str,
     *,
     each: int = 1,
+    fewest: float | None = None,
 ) -> list[ResampledLimits]:
-    """Return percentile limits of measures, and the method of each; NaN for constant draws.
+    """Return bootstrap limits of measures, and the method of each; NaN for constant draws.
+
+    Percentiles; of measures without influence values, where that of few rows is too narrow and too
+    near to one side, the outer ones of these and of Student's t (see `_extend_by_t`), if `fewest`
+    is given: rows or clusters of the smaller class, or of the rarer of right and wrong predictions.
 
     n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
     m). Undefined replicates are left out and counted in the method. name: of the random stream.
@@ -401,10 +416,15 @@ def resampled_limits(
         return [((nan, nan), NONE)] * len(measures)
     functions = [function for _, function in measures]
     values = _bootstrap_values(functions, n, clusters, wanted, name, numbers=each)
-    return [
-        _percentiles(measure, draws, wanted)
-        for (measure, _), draws in zip(measures, values, strict=True)
-    ]
+    all_limits = []
+    for (measure, function), draws in zip(measures, values, strict=True):
+        limits, method = _percentiles(measure, draws, wanted)
+        if measure.interval == "drawn" and fewest is not None and not isnan(limits[0]):
+            size_and_level = (fewest, wanted.level)
+            limits = _extend_by_t(measure, float(function(n)), draws, limits, size_and_level)
+            method = f"{method} and t"
+        all_limits.append((limits, method))
+    return all_limits
 
 
 def _bootstrap_values(

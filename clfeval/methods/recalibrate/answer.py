@@ -29,6 +29,10 @@ REASONS = {  # of `ModelRecalibration.reason`; singular and plural
         "has fewer than five clusters, so that no gain can be estimated",
         "have fewer than five clusters, so that no gain can be estimated",
     ),
+    "too_few_rows": (
+        "has fewer than 16 rows of a class, so that no gain can be estimated",
+        "have fewer than 16 rows of a class, so that no gain can be estimated",
+    ),
     "flexible_rows": (
         "has fewer than the 1,000 rows that this method needs",
         "have fewer than the 1,000 rows that this method needs",

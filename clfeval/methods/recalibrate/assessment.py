@@ -33,6 +33,8 @@ from clfeval.methods.recalibrate.method_fits import MethodFitter
 from clfeval.methods.recalibrate.options import Method
 from clfeval.records import dataclass
 
+FEWEST_FOR_LIMITS = 16  # rows of the rarer class, from which limits of a gain were simulated
+
 
 @dataclass(frozen=True, slots=True)
 class GainEstimate:
@@ -52,14 +54,14 @@ class GainEstimate:
 class Assessment:
     """One method: the calibrator of all rows, None without a fit, and its gains on new rows.
 
-    selected: the method itself, or the one that `auto` selects. gains: empty without a fit, and for
-    too few clusters.
+    selected: the method itself, or the one that `auto` selects. gains: empty with a reason.
     """
 
     method: Method
     selected: Method
     calibrator: Calibrator | None
     gains: Mapping[LossName, GainEstimate]
+    reason: str | None = None
 
 
 def assess_methods(
@@ -73,16 +75,35 @@ def assess_methods(
     fitter = MethodFitter(counts.scores, rows_in_effect(counts), effect)
     rows = class_rows(counts)
     gains: Mapping[Method, Mapping[LossName, GainEstimate]] = {}
-    if counts.clusters is None or not counts.clusters.too_few:
+    table_reason = _why_no_limits(counts)
+    if table_reason is None:
         grouped = counts.coarser(MOST_SCORES)
         gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
     assessments = []
     for method in methods:
         fitted = fitter.fit(method, rows[:1], rows[1:])
         calibrator = fitted.calibrators[0]
-        gain = {} if calibrator is None else gains.get(method, {})
-        assessments.append(Assessment(method, fitted.selected[0], calibrator, gain))
+        reason_of_method = _why_no_gain(calibrator) or table_reason
+        gain = {} if reason_of_method else gains[method]
+        assessments.append(
+            Assessment(method, fitted.selected[0], calibrator, gain, reason_of_method)
+        )
     return assessments
+
+
+def _why_no_limits(counts: ScoreCounts) -> str | None:
+    """Return why no gain of these rows has limits that hold; None if they have."""
+    if counts.clusters is not None and counts.clusters.too_few:
+        return "few_clusters"
+    rarer = class_rows(counts).sum(axis=1).min() / counts.unit
+    return "too_few_rows" if rarer < FEWEST_FOR_LIMITS else None
+
+
+def _why_no_gain(calibrator: Calibrator | None) -> str | None:
+    """Return why a calibrator cannot be used; None if it can."""
+    if calibrator is None:
+        return "separation"
+    return None if calibrator.rises else "reversed_scores"
 
 
 def replace_scores(fitter: MethodFitter, counts: ScoreCounts) -> MethodFitter:

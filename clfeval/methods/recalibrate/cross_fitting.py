@@ -22,7 +22,7 @@ LossName = Literal["log_loss", "brier"]
 LOSSES: Mapping[LossName, Callable[..., Floats]] = {"log_loss": log_losses, "brier": squared_errors}
 FOLDS = 10
 REPEATS = 4
-MOST_SCORES = 2**15  # groups of scores by which gains are cross-fitted
+MOST_SCORES = 2**12  # groups of scores by which gains are cross-fitted
 _MANY_SCORES = 2**12  # beyond, one repeat: the gain hardly depends on the folds
 
 

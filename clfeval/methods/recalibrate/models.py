@@ -21,6 +21,7 @@ from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS
 from clfeval.methods.recalibrate.options import METHODS, Method, RecalibrateOptions
 from clfeval.records import dataclass, field
 
+WITHOUT_LIMITS = ("few_clusters", "too_few_rows")  # reasons of a calibrator without a gain
 FEWEST_OF_CLASS = 10  # rows of the rarer class, below which only a shift is fitted
 
 
@@ -69,7 +70,7 @@ class ModelRecalibration:
     @property
     def final_calibrator(self) -> Calibrator | None:
         """The calibrator in force, for the prevalence asked for."""
-        if self.calibrator is None or self.reason not in (None, "few_clusters"):
+        if self.calibrator is None or self.reason not in (None, *WITHOUT_LIMITS):
             return None
         return shift_log_odds(self.calibrator, self.prior_shift)
 
@@ -92,34 +93,33 @@ class ModelRecalibration:
             return self.table_reason
         if self.in_force is None:
             return "flexible_rows"
-        return method_reason(self.in_force)
-
-
-def method_reason(assessment: Assessment) -> str | None:
-    """Return why a method that was fitted to a model has no gain; None if it has one."""
-    if assessment.calibrator is None:
-        return "separation"
-    if not assessment.calibrator.rises:
-        return "reversed_scores"
-    return None if assessment.gains else "few_clusters"
+        return self.in_force.reason
 
 
 def recalibrate_model(
-    model: str, counts: ScoreCounts, options: RecalibrateOptions
+    model: str,
+    counts: ScoreCounts,
+    options: RecalibrateOptions,
+    methods: Sequence[Method] = METHODS,
 ) -> ModelRecalibration:
-    """Return every method that the rows of a model allow, assessed on new rows."""
+    """Return the methods that the rows of a model allow, assessed on new rows."""
     rows = class_rows(counts).sum(axis=1) / counts.unit
     if not rows.all():
         return ModelRecalibration(model, options.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
         return ModelRecalibration(model, options.method, table_reason="not_probabilities")
     few_rows = bool(rows.min() < FEWEST_OF_CLASS)
-    methods = available_methods(counts, few_rows=few_rows)
+    allowed = available_methods(counts, few_rows=few_rows)
     stream = random_stream(options.seed, f"{model}\0recalibrate")
     return ModelRecalibration(
         model,
         "shift" if few_rows else options.method,
-        assess_methods(counts, methods, options.level, stream),
+        assess_methods(
+            counts,
+            [method for method in allowed if few_rows or method in methods],
+            options.level,
+            stream,
+        ),
         {
             loss: float(CATALOG[loss].function(counts.scores, counts.positives, counts.negatives))
             for loss in LOSSES

@@ -23,7 +23,7 @@ from clfeval.tables.recalibrated_table import RecalibratedTable, ScoreFacts
 # options on reading that apply to rows without truth
 READING = ("input_format", "delimiter", "null_value", "decimal", "model", "positive", "dry_run")
 HINTS = {
-    "bad-number": "correct the cells, or declare missing ones with --null-value",
+    "bad-number": f"correct the cells, or declare missing ones by {OPTION}--null-value{END}",
     "not-probabilities": "a calibrator needs probabilities; percentages need "
     f"{OPTION}--model NAME:percent{END}",
 }
@@ -118,14 +118,16 @@ def _notes(
     added: Mapping[str, CalibratedColumn], facts: Mapping[str, ScoreFacts]
 ) -> Iterator[ResultNote]:
     """Yield notes on scores outside the fitted range, of exactly 0 and 1, and on missing ones."""
-    outside = [
+    beyond_range = [
         f"{quote_name(column.stored.model)} {format_count(facts[name].outside, 'row')} outside "
         + " to ".join(map(format_exact, column.stored.score_range))
         for name, column in added.items()
         if facts[name].outside
     ]
-    if outside:
-        text = f"scores are outside those that the calibrator was fitted to: {', '.join(outside)}"
+    if beyond_range:
+        text = (
+            f"scores are outside those that the calibrator was fitted to: {', '.join(beyond_range)}"
+        )
         yield ResultNote("outside-fitted", text)
     at_ends = _row_counts(
         [

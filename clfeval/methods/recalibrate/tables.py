@@ -10,7 +10,7 @@ from clfeval.document import Estimate, Row
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
 from clfeval.methods.recalibrate.assessment import Assessment
 from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName
-from clfeval.methods.recalibrate.models import ModelRecalibration, method_reason
+from clfeval.methods.recalibrate.models import ModelRecalibration
 
 PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
@@ -36,9 +36,7 @@ def method_rows(models: Sequence[ModelRecalibration]) -> Iterator[Row]:
     """Yield the gains of every method of every model."""
     for model in models:
         for assessment in model.assessments:
-            gain = None
-            if method_reason(assessment) is None:
-                gain = assessment.gains[model.loss]
+            gain = assessment.gains.get(model.loss)
             yield {
                 "model": model.model,
                 "method": assessment.method,
@@ -53,7 +51,7 @@ def _gain_cell(
     model: ModelRecalibration, assessment: Assessment | None, loss: LossName
 ) -> Estimate:
     """Return the gain in one loss, or why it is undefined."""
-    reason = model.reason if assessment is None else method_reason(assessment)
+    reason = model.reason if assessment is None else assessment.reason
     if reason is not None:
         return Estimate(None, reason=reason)
     if loss == "log_loss" and model.contradicted:

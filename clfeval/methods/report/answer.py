@@ -25,6 +25,7 @@ from clfeval.formatting import (
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE, calibration_answer
+from clfeval.methods.report.calibration_ranges import calibration_ranges_answer
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
@@ -191,6 +192,7 @@ def report_answer(
     calibration_tests: Sequence[Row],
     equal_models: EqualModels,
     second: SecondRanking,
+    calibration_band: Sequence[Row] = (),
 ) -> tuple[Answer, ...]:
     """Return the sentences on best model, corrected value, calibration and net benefit."""
     ranked, best_set, lead = ranking.rows, ranking.best_set, ranking.lead
@@ -210,7 +212,9 @@ def report_answer(
     if not any("roc_auc" in row for row in ranking.models):
         text = "Labels show neither calibration nor performance at other thresholds."
         answers.append(Answer("labels-only", text))
-    answers += [] if calibration is None else [calibration.answer]
+    if calibration is not None:
+        answers.append(calibration.answer)
+        answers += calibration_ranges_answer(calibration.miscalibrated, calibration_band)
     answers += _second_ranking_answer(ranked, second)
     its = (  # the sentence on a miscalibrated model may stand elsewhere
         calibration is not None

@@ -8,10 +8,11 @@ from clfeval.compare.change import BETTER, WORSE
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Row, Rows
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT
-from clfeval.methods.report import matched_answer, unpredicted_classes
+from clfeval.methods.report import calibration_ranges, matched_answer, unpredicted_classes
 from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers
+from clfeval.methods.report.recalibration_advice import ADVICE_CODE
 from clfeval.methods.report.slice_answer import HARMS
 from clfeval.records import dataclass
 
@@ -90,6 +91,8 @@ class _Verdicts:
             matched_answer.CODE: SAME_SPECIFICITY,
             unpredicted_classes.CODE: DEAD_CLASS,
             MISCALIBRATED_CODE: MISCALIBRATED,
+            calibration_ranges.CODE: MISCALIBRATED,
+            ADVICE_CODE: MISCALIBRATED,
             **dict.fromkeys(THRESHOLD_CODES, THRESHOLD),
             **dict.fromkeys(LEADER_CODES, LEADER),
         }

@@ -54,11 +54,15 @@ VERDICT_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationAnswer:
-    """The sentence on calibration; names_fault: of any model; ends_with_best: it is named last."""
+    """The sentence on calibration; names_fault: of any model; ends_with_best: it is named last.
+
+    miscalibrated: the models called so, the best first, without those with contradicted rows only.
+    """
 
     answer: Answer
     names_fault: bool
     ends_with_best: bool
+    miscalibrated: Sequence[str] = ()
 
 
 def calibration_answer(
@@ -105,6 +109,10 @@ def calibration_answer(
         answer,
         names_fault=verdict in MISCALIBRATIONS or rivals.has_fault,
         ends_with_best=not clauses and (is_first or not contradicted),
+        miscalibrated=[
+            *[str(ranked[0]["model"])] * (verdict in MISCALIBRATIONS),
+            *rivals.miscalibrated,
+        ],
     )
 
 

@@ -13,7 +13,11 @@ from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
 from clfeval.document import Row
-from clfeval.inference.influence_and_clusters import confidence_limits, influence_covariance
+from clfeval.inference.influence_and_clusters import (
+    confidence_limits,
+    influence_covariance,
+    smaller_class_size,
+)
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
 from clfeval.measures import multiclass_table
@@ -28,7 +32,8 @@ from clfeval.methods.measurement.label_measures import (
     MeasureEstimate,
     measure_row,
 )
-from clfeval.methods.measurement.measure_rows import perfect_calibration_values, takes_scores
+from clfeval.methods.measurement.measure_rows import takes_scores
+from clfeval.methods.measurement.perfect_calibration import perfect_calibration_values
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import resampled_limits
 from clfeval.methods.options import IntervalSettings
@@ -92,6 +97,7 @@ class RowFrequencies:
     place: Ints | None = None
     smallest: float = np.inf  # rows of the smallest class
     means: MeansOverClasses | None = None  # of labels
+    rarer: float | None = None  # rows or clusters of right or of wrong predictions: the fewer
 
     def shaped(self, n: Counts) -> Counts:
         """Return frequencies of kinds, (..., m), in the shape that measures take."""
@@ -162,8 +168,11 @@ def multiclass_probability_rows(
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
     wider = small_sample_factors(counts)[counts.truth]
-    kinds = RowFrequencies(counts.n, counts.clusters, name, wider, c, smallest=fewest)
-    calibrated = perfect_calibration_values(asked, counts.most_probable(), wanted, name)
+    most_probable = counts.most_probable()
+    right_and_wrong = np.concatenate([most_probable.positives, most_probable.negatives])
+    rarer = smaller_class_size(right_and_wrong, most_probable.clusters)
+    kinds = RowFrequencies(counts.n, counts.clusters, name, wider, c, smallest=fewest, rarer=rarer)
+    calibrated = perfect_calibration_values(asked, most_probable, wanted, name)
     for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
         row = measure_row(label, model, part.metric, value, part.estimator)
         yield {**row, **calibrated.get(part.metric, {})}
@@ -274,7 +283,13 @@ def _bootstrap_limits(
         return {}
     measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in some]
     found = resampled_limits(
-        measures, kinds.n, kinds.clusters, wanted, kinds.name, each=kinds.numbers
+        measures,
+        kinds.n,
+        kinds.clusters,
+        wanted,
+        kinds.name,
+        each=kinds.numbers,
+        fewest=kinds.rarer,
     )
     return {id(part): limits for part, limits in zip(some, found, strict=True)}
 

@@ -27,7 +27,7 @@ def name_prevalences(
         yield from answers
         return
     totals = sample.slices[None]
-    share = float((totals.positives / totals.rows)[0])
+    share = float((totals.display_units("positives") / totals.rows)[0])
     of_rows = f"At the prevalence of these rows ({format_share(share)})"
     population = options.single_population
     for answer in answers:

@@ -53,6 +53,7 @@ from clfeval.methods.report.answer import (
 from clfeval.methods.report.answer_order import two_class_answer
 from clfeval.methods.report.baselines import two_class_baselines
 from clfeval.methods.report.calibration_answer import (
+    MISCALIBRATED_CODE,
     with_calibration_verdicts,
     with_well_calibrated,
 )
@@ -78,6 +79,7 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import sample_size
 from clfeval.methods.report.question import ReportQuestion
+from clfeval.methods.report.recalibration_advice import recalibration_advice
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.methods.report.slice_tests import (
@@ -540,10 +542,16 @@ def _leader_answers(
         tables.get("calibration_tests", ()),
         EqualModels(measured.equal_models, equal),
         SecondRanking(NET_BENEFIT, best_by_net_benefit(sample, ranking.models, options)),
+        tables.get("calibration_band", ()),
     )
     if question.lead != LEAD_OF_SCORES:
         leader = provenance.prefix_threshold(leader, sample.thresholds)
-    return [leader, *further]
+    advice = list[Answer]()
+    if any(answer.code == MISCALIBRATED_CODE for answer in further) and options.confidence:
+        model = str(ranking.candidates[0]["model"])
+        tests = tables.get("calibration_tests", ())
+        advice = recalibration_advice(sample, tests, model, options.confidence, options.seed)
+    return [leader, *further, *advice]
 
 
 def _summary(sample: Sample) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from clfeval.methods.report.calibration import (
     roc_band_rows,
     threshold_rows,
 )
+from clfeval.methods.report.calibration_band import calibration_band_rows
 from clfeval.methods.report.comparisons import (
     observed_values,
     slice_compared_measures,
@@ -62,10 +63,12 @@ from clfeval.records import dataclass, field, replace
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 RowInfluence = tuple[float, Floats]  # a measure, and the influence of each row
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
+UNSLICED = (*CUTS, "calibration_band")  # no further rows of slices
 TABLES = (
     *CUTS,
     "calibration",
     "calibration_curve",
+    "calibration_band",
     "thresholds",
     "decision",
     "distribution",
@@ -300,7 +303,9 @@ def _tables_with_slices(
         return tables_of_slices.get(name, ())
 
     for name, rows in _stack_tables(collected.tables).items():
-        tables[name] = rows if name in CUTS else RowsBySlice(rows, partial(rows_of_slices, name))
+        tables[name] = (
+            rows if name in UNSLICED else RowsBySlice(rows, partial(rows_of_slices, name))
+        )
     return tables
 
 
@@ -536,6 +541,8 @@ def _curve_tables(
         yield "decision", label, model, rows
         if label is None:
             yield "calibration_curve", label, model, isotonic_rows(label, model, counts)
+            band = calibration_band_rows(model, counts.probabilities, level, design, options.seed)
+            yield "calibration_band", label, model, band
     if label is None:
         yield "roc_band", label, model, roc_band_rows(label, model, counts, level, design)
 

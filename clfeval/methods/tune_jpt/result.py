@@ -16,7 +16,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_value
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model_error
-from clfeval.formatting import format_class_ratio, quote_if_ambiguous
+from clfeval.formatting import format_class_ratio, format_rows, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.few_clusters import explain_missing_limits, has_few_clusters
@@ -320,9 +320,11 @@ def _small_class_notes(given: Sample) -> Iterator[ResultNote]:
         least = min((n for rows in class_rows(given, label) for n in rows if n), default=inf)
         few |= {label: least} if least < ENOUGH else {}
     slices = [
-        f"{n:,.10g} in {quote_if_ambiguous(label)}" for label, n in few.items() if label is not None
+        f"{format_rows(n)} in {quote_if_ambiguous(label)}"
+        for label, n in few.items()
+        if label is not None
     ]
-    whole = [f"{few[None]:,.10g}"] if None in few else []
+    whole = [format_rows(few[None])] if None in few else []
     if few:
         more = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""
         text = f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences "

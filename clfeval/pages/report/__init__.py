@@ -9,6 +9,7 @@ from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
+from clfeval.pages.report.calibration_tables import CALIBRATION_MEANINGS, CALIBRATION_TABLES
 from clfeval.pages.report.operating_point_tables import (
     SAME_SPECIFICITY,
     SAME_SPECIFICITY_HEADINGS,
@@ -94,42 +95,7 @@ TABLES = (
         ),
         "",
     ),
-    Table(
-        "calibration",
-        (
-            SLICE,
-            MODEL,
-            *cols("count", "bin"),
-            *cols("part", "from to"),
-            *cols("weight", "rows"),
-            Column("mean_score", "part", "mean score"),
-            *cols("share", "observed"),
-        ),
-    ),
-    Table(
-        "calibration_curve",
-        (
-            SLICE,
-            MODEL,
-            *cols("part", "from to"),
-            *cols("weight", "rows"),
-            *cols("part", "isotonic"),
-        ),
-    ),
-    Table(
-        "calibration_tests",
-        (
-            MODEL,
-            *cols("text", "test"),
-            *cols("number?", "statistic df"),
-            *cols("p?", "p p_adjusted"),
-            *cols("text", "method"),
-            *cols("weight", "contradicted"),
-            *cols("count?", "groups_off"),
-            *cols("part?", "largest_gap"),
-            *cols("text?", "verdict"),
-        ),
-    ),
+    *CALIBRATION_TABLES,
     Table(
         "curves",
         (
@@ -390,24 +356,9 @@ GLOSSARY: Mapping[str, str] = {
     "from": "lower bound of the bin",
     "to": "upper bound of the bin",
     "bin": "group of about a tenth of the rows by score; equal scores share a group",
-    "calibration.from": "lowest score of the bin",
-    "calibration.to": "highest score of the bin",
-    "test": "intercept 0 and slope 1 jointly, or about ten groups of equal size by score",
-    "isotonic": "share of positives by isotonic regression on the score",
-    "calibration_curve.from": "lowest score of the step",
-    "calibration_curve.to": "highest score of the step",
     "roc_band.sensitivity": "share of positives predicted positive; its interval and that of fpr "
     "hold jointly",
-    "calibration_tests.statistic": "score statistic; close to df if well calibrated",
-    "df": "degrees of freedom of the statistic",
-    "calibration_tests.p": "p-value under perfect calibration",
-    "calibration_tests.p_adjusted": "smaller p of both tests, Bonferroni-adjusted, then "
-    "Holm-adjusted over models",
-    "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
-    "variance of clusters or weights",
-    "contradicted": "rows whose observed outcome was given probability 0",
-    "mean_score": "mean score of the bin",
-    "observed": "share of positives in the bin; equals the mean score if well calibrated",
+    **CALIBRATION_MEANINGS,
     **SAME_SPECIFICITY_MEANINGS,
     **MEANINGS,
 }
@@ -450,10 +401,7 @@ def headline(result: Document) -> list[str]:
     names = join_names([item.name for item in result.inputs])
     summary = result.summary
     runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
-    if summary.get("classes") is None:
-        return [f"Report of {names}: {format_class_counts(result)}{runs}"]
-    rows, models = (format_count(summary[f"{of}s"], of) for of in ("row", "model"))
-    return [f"Report of {names}: {rows} of {summary['classes']} classes, {models}{runs}"]
+    return [f"Report of {names}: {format_class_counts(result)}{runs}"]
 
 
 def other_commands_hint(result: Document) -> str:

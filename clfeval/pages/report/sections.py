@@ -7,10 +7,11 @@ from itertools import islice, zip_longest
 from math import inf
 
 from clfeval.document import Document, Row, as_estimate, cell_value
-from clfeval.document.rows import rows_where
+from clfeval.document.rows import column_values, deferred_rows, rows_where
 from clfeval.formatting import (
     candidates_first,
     format_count,
+    format_rows,
     format_share,
     printable,
     quote_if_ambiguous,
@@ -263,6 +264,13 @@ DETAILS = (
         "model bin from to rows mean_score observed",
         most=2 * MAX_ROWS,
     ),
+    TableView(
+        "calibration_band",
+        "Calibration curve",
+        "model score rows curve low high low_all high_all isotonic consistency_low? "
+        "consistency_high?",
+        most=2 * MAX_ROWS,
+    ),
     TableView(*CALIBRATION_TESTS, most=2 * MAX_ROWS),
     TableView(
         "thresholds",
@@ -308,7 +316,11 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
         yield TableView(
             "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
         )
+    yield from _calibration_curve(result)
     for view in existing_tables(result, *DETAILS):
+        if view.table == "calibration_band":  # whose rows take time: made where they are shown
+            yield replace(view, total=len(result.tables[view.table]))
+            continue
         rows = result.unsliced_rows(view.table)
         if view.table == "decision":
             title = f"{view.title}{curve_prevalence(rows)}"
@@ -316,6 +328,31 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
             yield replace(view, title=title, rows=visible, total=len(rows))
         else:
             yield replace(view, rows=rows, total=len(rows))
+
+
+CURVE_POINTS = 13  # of a calibration curve on a screen
+
+
+def _calibration_curve(result: Document) -> Iterator[TableView]:
+    """Yield some points of the calibration curve of the best model, with its bands."""
+    table = result.tables.get("calibration_band", ())
+    models = {*column_values(table, "model")}
+    ranked = [
+        str(row["model"]) for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")
+    ]
+    names = candidates_first(ranked, result.parameters.get("reference"))
+    best = next((name for name in names if name in models), None)
+    if best is None:
+        return
+    rows = rows_where(table, "model", best)
+    places = sorted(evenly_spaced(range(len(rows)), CURVE_POINTS))
+    yield TableView(
+        "calibration_band",
+        f"Calibration curve of {quote_if_ambiguous(best)}",
+        "score rows curve low high low_all high_all",
+        deferred_rows(len(places), lambda: [rows[place] for place in places]),
+        name="calibration",
+    )
 
 
 def curve_prevalence(rows: Sequence[Row]) -> str:
@@ -442,7 +479,7 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
             mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
             mine[str(row["measure"])] = row["value"]
     rows: list[Row] = [
-        {**mine, "rows": f"{sizes.get(name, 0.0):,.10g}"}  # type: ignore[dict-item]
+        {**mine, "rows": format_rows(sizes.get(name, 0.0))}  # type: ignore[dict-item]
         for name, mine in found.items()
     ]
     few = rows
@@ -488,7 +525,7 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
     for row in wrong[:WORST]:
         (rows, share), names = size(row), (printable(str(row[of])) for of in ("truth", "predicted"))
         every = format_count(round(rows / (share or 1.0), 9), "row")
-        said.append(f"{' predicted as '.join(names)}: {rows:,.10g} of {every}")
+        said.append(f"{' predicted as '.join(names)}: {format_rows(rows)} of {every}")
     if not said:
         return
     title = f"Most frequent confusions of {quote_if_ambiguous(model)}"

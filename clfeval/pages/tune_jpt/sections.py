@@ -9,7 +9,7 @@ from math import inf
 
 from clfeval.document import Cell, Estimate, Row, cell_value, comparable_rows
 from clfeval.document.rows import column_values, deferred_rows
-from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
+from clfeval.formatting import format_class_ratio, format_rows, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Population
 from clfeval.pages.chart import Rank
@@ -135,7 +135,9 @@ def _cells_table(look: TableContext, digits: int) -> TableView:
         number = row[name]
         if not isinstance(number, (int, float)):
             return number
-        return f"{number:,.10g}" if row["population"] == "sample" else format_amount(number, digits)
+        return (
+            format_rows(number) if row["population"] == "sample" else format_amount(number, digits)
+        )
 
     per = look.result.parameters["rows_per"]
     cells: dict[str, Source] = {cell.name.upper(): partial(count, name=cell.name) for cell in CELLS}

@@ -145,7 +145,7 @@ def measures(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterat
         ("npv", 0.01),
     ):
         few = SLOWER if measure in SLOW else 1
-        some = slice(0, len(tp) // few)
+        some = slice(0, max(len(tp) // few, 1))
         true = Confusion.from_prevalence(sens, 1 - spec, table.get(at, at))
         value = float(CATALOG[measure].function(true))
         shown = measure if at is None else f"{measure} at {at:g}"

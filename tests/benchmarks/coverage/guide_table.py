@@ -3,17 +3,19 @@
 Whole reports of two models are made of each simulated table, with the default intervals. The true
 values are those of a table of a million rows drawn in the same way. It is written by
 
-    python -m tests.benchmarks.coverage.guide_table [--replicates N] [--only 1,2] [--write]
+    python -m tests.benchmarks.coverage.guide_table [--replicates N] [--only 1,2] [--save FILE]
+    [--write]
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from clfeval.document import Estimate, as_estimate
 
 GUIDE = Path(__file__).parents[3] / "clfeval" / "guide" / "numbers.md"
 HEADING = "## Coverage of each family of intervals"
+NEXT = "## Coverage of corrected and derived values"  # the heading that follows
 # the population has fewer than 2^20 rows, so that scores are not counted in buckets
 POPULATION, REPLICATES, SEED, ALIKE = 1_000_000, 1000, 20261129, 0.6
 FEWEST_DEFINED = 0.5  # share of the tables with an interval, below which no coverage is printed
@@ -290,9 +293,11 @@ def table_lines(
 ) -> Iterator[str]:
     """Yield the lines of the section of the guide; measured: coverage by number of a design."""
     error = 100 * sqrt(0.95 * 0.05 / replicates)
-    yield f"Coverage in percent of nominal 95% intervals in {replicates:,} simulated tables of each"
-    yield f"design (Monte Carlo error {error:.1f} at 95%). –: most tables have no interval, or the"
-    yield "measure does not apply."
+    tables = f"{replicates:,} simulated tables of each design"
+    yield f"Coverage in percent of nominal 95% intervals in {tables}"
+    yield f"(Monte Carlo error {error:.1f} at 95%), by whole reports of two models with default"
+    yield "intervals. True values are those of a table of a million rows. –: most tables have no"
+    yield "interval, or the measure does not apply."
     yield ""
     for number in measured:
         yield f"{number}. {DESIGNS[number - 1].text}"
@@ -311,11 +316,26 @@ def _cell(coverage_and_share: tuple[float, float] | None) -> str:
     return f"{100 * coverage_and_share[0]:.1f}"
 
 
-def write_section(lines: Sequence[str]) -> None:
-    """Put the lines below the heading of the guide, in place of those that are there."""
-    text = GUIDE.read_text(encoding="utf-8")
-    pattern = rf"(?<={re.escape(HEADING)}\n\n).*?(?=\n\n## |\Z)"
-    GUIDE.write_text(re.sub(pattern, lambda _: "\n".join(lines), text, flags=re.S), "utf-8")
+def with_section(text: str, lines: Sequence[str]) -> str:
+    """Return the text of the guide with the lines below their heading.
+
+    They replace those that are there; without the heading it is put before the heading `NEXT`.
+    """
+    if f"{HEADING}\n" not in text:
+        text = text.replace(f"{NEXT}\n", f"{HEADING}\n\n{NEXT}\n", 1)
+    before, _, after = text.partition(f"{HEADING}\n")
+    section = "\n".join([HEADING, "", *lines, "", ""])
+    return before + section + after[after.index("## ") :]
+
+
+def saved_designs(file: Path | None, replicates: int) -> dict[int, Mapping[str, Any]]:
+    """Return the designs in a file, by number, that were simulated with as many replicates."""
+    if file is None or not file.exists():
+        return {}
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    if saved["replicates"] != replicates:
+        return {}
+    return {int(number): families for number, families in saved["designs"].items()}
 
 
 def main() -> None:
@@ -324,17 +344,24 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=REPLICATES, metavar="N")
     parser.add_argument("--only", metavar="1,2", help="numbers of designs; default all")
     parser.add_argument("--write", action="store_true", help="into the guide")
+    help_ = "JSON of the designs that are done, written after each; those in it are not repeated"
+    parser.add_argument("--save", type=Path, metavar="FILE", help=help_)
     asked = parser.parse_args()
     everything = range(1, len(DESIGNS) + 1)
     numbers = [int(part) for part in asked.only.split(",")] if asked.only else everything
-    measured = {}
+    measured = saved_designs(asked.save, asked.replicates)
     for number in numbers:
-        measured[number] = coverage(DESIGNS[number - 1], asked.replicates, number)
-        print(number, {k: _cell(v) for k, v in measured[number].items()}, flush=True)
-    lines = [*table_lines(measured, asked.replicates)]
+        if number not in measured:
+            start = perf_counter()
+            measured[number] = coverage(DESIGNS[number - 1], asked.replicates, number)
+            print(f"design {number}: {perf_counter() - start:.0f} s", flush=True)
+        if asked.save is not None:
+            saved = {"replicates": asked.replicates, "designs": measured}
+            asked.save.write_text(json.dumps(saved), encoding="utf-8")
+    lines = [*table_lines({number: measured[number] for number in numbers}, asked.replicates)]
     print("\n".join(lines))
     if asked.write:
-        write_section(lines)
+        GUIDE.write_text(with_section(GUIDE.read_text(encoding="utf-8"), lines), "utf-8")
 
 
 if __name__ == "__main__":

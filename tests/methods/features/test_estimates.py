@@ -108,6 +108,7 @@ def test_weights_too_large_for_the_product_of_both_classes(cut: Any) -> None:
 def test_fractional_weights() -> None:
     table = pl.DataFrame({"truth": [1, 1, 0], "f": [1, 0, 1], "n": [0.5, 1.0, 2.0]})
     row = rows_of(table, weight="n", interval="none")["f"]
-    assert cells(row) == (0.5, 2, 1, 0)
+    mean = 3.5 / 3
+    assert cells(row) == pytest.approx((0.5 / mean, 2 / mean, 1 / mean, 0))
     assert value(row, "phi") == pytest.approx(0.5 / 1.5 + 2 / 2 - 1, abs=1e-15)
     assert value(row, "delta") == pytest.approx(0.5 / 1.5 - 2 / 2, abs=1e-15)

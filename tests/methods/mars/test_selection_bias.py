@@ -303,7 +303,7 @@ def test_single_models_at_the_effort_of_the_best_pair(target: str) -> None:
 
 def test_fractional_weights() -> None:
     frame = table().with_columns(w=pl.lit(0.5))
-    result = clfeval.mars(frame, model=MODELS, weight="w", interval="none", max_effort=20)
+    result = clfeval.mars(frame, model=MODELS, weight="w", interval="none", max_effort=40)
     (row,) = result.tables["max_effort"]
     corrected: Any = row["corrected"]
     assert corrected.reason == "fractional_weights" or corrected.value <= row["covered"]

@@ -65,6 +65,8 @@ def test_a_class_of_fewer_than_ten_rows_has_a_shift_only() -> None:
     result = clfeval.recalibrate(awkward(scores, truth * 1), positive="1")
     methods = [row["method"] for row in result.tables["methods"] if row["model"] == "m"]
     assert methods == ["shift"]
+    (model,) = (row for row in result.tables["models"] if row["model"] == "m")
+    assert (model["gain"].reason, model["power"]) == ("too_few_rows", 1)
     assert any(note.code == "few-rows" for note in result.warnings)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from sklearn import metrics as sk
 
 import clfeval
@@ -54,7 +56,49 @@ def test_what_is_not_smooth_is_drawn_unasked_and_lost_draws_are_counted() -> Non
         one = value(scored, metric)
         assert one.low is not None
         assert one.low < (one.value or 0.0) < (one.high or 0.0)
-        assert row(scored, metric)["method"] == "bootstrap"
+        assert row(scored, metric)["method"] == "bootstrap and t"
+
+
+def test_limits_of_a_risk_coverage_area_reach_as_far_as_those_of_t() -> None:
+    """Student's t of the clusters of wrong predictions, on the logit scale, against the draws.
+
+    The error is the standard deviation of the draws times sqrt(g / (g - 1)), with g = W² / sum W_c²
+    of W_c wrong predictions in each of 12 clusters.
+    """
+    table, truth, p = shares(2, decimals=9)
+    owners = np.arange(len(truth)) % 12
+    result = clfeval.report(
+        table.with_columns(who=owners), cluster="who", measure="aurc", resamples=4000
+    )
+    wrong = p.argmax(axis=1) != truth
+    confidence = p.max(axis=1)
+    rng, draws = np.random.default_rng(5), []
+    for _ in range(1500):
+        often = np.bincount(rng.integers(0, 12, 12), minlength=12)[owners]
+        draws.append(_risk_coverage_area(confidence, wrong, often))
+    value_ = _risk_coverage_area(confidence, wrong, np.ones(len(truth), int))
+    errors = np.bincount(owners, wrong, 12)
+    g = errors.sum() ** 2 / (errors**2).sum()
+    error = np.std(draws, ddof=1) * np.sqrt(g / (g - 1)) / (value_ * (1 - value_))
+    reach = error * stats.t.ppf(0.975, g - 1)
+    odds = value_ / (1 - value_) * np.exp([-reach, reach])
+    low, high = odds / (1 + odds)
+    found = value(result, "aurc")
+    assert found.value == pytest.approx(value_)
+    percentiles = np.quantile(draws, [0.025, 0.975])
+    expected = (min(low, percentiles[0]), max(high, percentiles[1]))
+    assert (found.low, found.high) == pytest.approx(expected, abs=WIDE / 2)
+    assert row(result, "aurc")["method"] == "bootstrap and t"
+
+
+def _risk_coverage_area(confidence: Any, wrong: Any, often: Any) -> float:
+    """Return the mean error rate over coverages, of rows that occur so often, by a loop."""
+    risks, rows, errors = list[float](), 0, 0
+    for i in np.argsort(-confidence, kind="stable"):
+        rows, errors = rows + often[i], errors + often[i] * wrong[i]
+        if often[i]:
+            risks.append(errors / rows)
+    return float(np.mean(risks))
 
 
 def test_fewer_draws_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import norm
+from scipy.stats import beta, binom, norm
 
 import clfeval
+from clfeval.counts.patterns import PatternCounts
 from clfeval.document import Estimate
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import parse_measures
 
 Z = float(norm.ppf(0.975))
 
@@ -29,6 +32,24 @@ def wilson(k: float, n: float) -> tuple[float, float]:
     p = k / n
     middle, reach = p + Z**2 / 2 / n, Z * sqrt(p * (1 - p) / n + Z**2 / 4 / n**2)
     return (middle - reach) / (1 + Z**2 / n), (middle + reach) / (1 + Z**2 / n)
+
+
+def exact(k: int, n: int) -> tuple[float, float]:
+    """Return Clopper and Pearson's limits as quantiles of beta distributions."""
+    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
+    return low, float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
+
+
+def flagging(*counts: tuple[int, int], rows: int = 200, positives: int = 60) -> pl.DataFrame:
+    """Return a table whose models a and b flag (positives, negatives), no row in common."""
+    frame: dict[str, Any] = {"truth": np.arange(rows) < positives}
+    hits, alarms = 0, positives
+    for name, (tp, fp) in zip("ab", counts, strict=True):
+        flagged = np.zeros(rows, int)
+        flagged[hits : hits + tp] = flagged[alarms : alarms + fp] = 1
+        hits, alarms = hits + tp, alarms + fp
+        frame[name] = flagged
+    return pl.DataFrame(frame).with_columns(pl.col("truth").cast(int))
 
 
 def compared(frame: pl.DataFrame, name: str, model: str = "a", **options: Any) -> dict[str, Any]:
@@ -57,7 +78,7 @@ def ends(estimate: Estimate) -> tuple[Any, Any, Any]:
     return estimate.value, estimate.low, estimate.high
 
 
-def test_a_difference_of_precisions_adds_wilsons_limits_with_their_correlation() -> None:
+def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -> None:
     frame = table()
     y = frame["truth"].to_numpy()
     influence = []
@@ -70,7 +91,7 @@ def test_a_difference_of_precisions_adds_wilsons_limits_with_their_correlation()
         @ influence[1]
         / sqrt((influence[0] @ influence[0]) * (influence[1] @ influence[1]))
     )
-    value, low, high = difference((5 / 7, *wilson(5, 7)), (3 / 6, *wilson(3, 6)), float(rho))
+    value, low, high = difference((5 / 7, *exact(5, 7)), (3 / 6, *exact(3, 6)), float(rho))
     row = compared(frame, "precision")
     assert ends(row["difference"]) == pytest.approx((value, low, high), abs=1e-9)
     assert row["method"] == "square-and-add of the limits of both"
@@ -79,27 +100,79 @@ def test_a_difference_of_precisions_adds_wilsons_limits_with_their_correlation()
     assert row["p"] == pytest.approx(p, rel=1e-9)
 
 
-def test_a_precision_without_a_false_positive_has_a_wide_difference() -> None:
-    """Of 2 of 2 rows against 3 of 6, no correlation is known: both distances are added."""
-    truth = np.array([1] * 10 + [0] * 90)
-    first, second = np.zeros(100, int), np.zeros(100, int)
-    first[[0, 1]] = 1
-    second[[2, 3, 4, 10, 11, 12]] = 1
-    frame = pl.DataFrame({"truth": truth, "a": first, "b": second})
-    expected = difference((1.0, *wilson(2, 2)), (0.5, *wilson(3, 6)), 0.0)
-    row = compared(frame, "precision")
-    assert ends(row["difference"]) == pytest.approx((*expected[:2], min(1.0, expected[2])))
-    assert expected[1] < 0 < 1 - expected[0]
+def test_from_30_flagged_rows_on_a_difference_of_precisions_adds_wilsons_limits() -> None:
+    """Of 24 of 30 rows against 15 of 29, of which no row is flagged by both."""
+    expected = difference((0.8, *wilson(24, 30)), (15 / 29, *exact(15, 29)), 0.0)
+    row = compared(flagging((24, 6), (15, 14)), "precision")
+    assert ends(row["difference"]) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["precision_u", "ppv_at:prevalence=0.2", "npv"])
-def test_a_difference_adds_the_limits_of_each_model_at_other_prevalences(name: str) -> None:
-    row = compared(table(), name)
-    estimate = row["difference"]
-    assert estimate.low < estimate.value < estimate.high
+def test_two_right_flags_are_not_significantly_better_than_two_wrong_ones() -> None:
+    """The exact lower limit of 2 of 2 is sqrt(.025) = .158, the upper one of 0 of 2 is .842.
+
+    The limit of the difference 1 is 1 - sqrt(2) (1 - .158) = -.191: p is erfc(z / 1.191 / sqrt 2).
+    """
+    reach = sqrt(2) * (1 - sqrt(0.025))
+    row = compared(flagging((2, 0), (0, 2)), "precision")
+    assert ends(row["difference"]) == pytest.approx((1.0, 1 - reach, 1.0), abs=1e-9)
+    assert row["p"] == pytest.approx(erfc(Z / reach / sqrt(2)), rel=1e-9)
+    assert (row["p"] > 0.05, row["verdict"]) == (True, "undecided")
+
+
+@pytest.mark.parametrize("name", ["precision", "fdr", "precision_u", "ppv_at:prevalence=0.1"])
+def test_equal_predictive_values_of_two_to_five_flags_rarely_differ(name: str) -> None:
+    """The chance of a significant difference, over all tables of two models that flag 2 to 5 rows.
+
+    Each flag is right with the same chance, so that the models have the same predictive value.
+    """
+    (measure,) = parse_measures((name,))
+    one = np.ones(200, np.int64)
+    chances = np.array([0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95])
+    for first, second in ((2, 2), (2, 5), (3, 3), (4, 4), (5, 5)):
+        claimed = np.zeros(len(chances))
+        for right, other in np.ndindex(first + 1, second + 1):
+            frame = flagging((right, first - right), (other, second - other))
+            votes = frame.select("a", "b").to_numpy().astype(bool)
+            truth = frame["truth"].to_numpy().astype(bool)
+            estimates = label_estimates(PatternCounts.from_votes("ab", truth, votes, one), measure)
+            assert estimates is not None
+            pair = (np.array([0]), np.array([1]))
+            (p,) = estimates.p_values(*pair)
+            _, low, high, _ = estimates.intervals(*pair, level=0.95)
+            assert (p < 0.05) == (low[0] > 0 or high[0] < 0)
+            chance = binom.pmf(right, first, chances) * binom.pmf(other, second, chances)
+            claimed += chance * (p < 0.05)
+        assert (claimed <= 0.05).all()
+
+
+def influence_at_prevalence(frame: pl.DataFrame, name: str, prevalence: float) -> Any:
+    """Return the influence of each row on p tpr / (p tpr + (1 - p) fpr), by its derivatives."""
+    truth, flagged = frame["truth"].to_numpy(), frame[name].to_numpy()
+    tpr, fpr = flagged[truth == 1].mean(), flagged[truth == 0].mean()
+    odds = prevalence / (1 - prevalence)
+    size = (odds * tpr + fpr) ** 2
+    of_positive = odds * fpr / size * (flagged - tpr) / (truth == 1).sum()
+    of_negative = -odds * tpr / size * (flagged - fpr) / (truth == 0).sum()
+    return np.where(truth == 1, of_positive, of_negative)
+
+
+@pytest.mark.parametrize(
+    ("name", "prevalence"), [("precision_u", 0.5), ("ppv_at:prevalence=0.2", 0.2)]
+)
+def test_at_other_prevalences_few_flags_have_the_outer_of_exact_and_own_limits(
+    name: str, prevalence: float
+) -> None:
+    """The exact limits of 5 of 7 and 3 of 6 have their odds times 90 / 10 p / (1 - p)."""
+    frame, sides = table(), []
+    row = compared(frame, name)
+    for own, share in ((row["new"], (5, 7)), (row["old"], (3, 6))):
+        odds = [x / (1 - x) * 9 * prevalence / (1 - prevalence) for x in exact(*share)]
+        low, high = (x / (1 + x) for x in odds)
+        sides.append((own.value, min(low, own.low), max(high, own.high)))
+    x, y = (influence_at_prevalence(frame, model, prevalence) for model in "ab")
+    expected = difference(*sides, float(x @ y / sqrt((x @ x) * (y @ y))))
+    assert ends(row["difference"]) == pytest.approx(expected, abs=1e-6)
     assert row["method"] == "square-and-add of the limits of both"
-    single = row["new"].high - row["new"].low, row["old"].high - row["old"].low
-    assert estimate.high - estimate.low <= sum(single)
 
 
 def test_equal_predictions_differ_by_nothing() -> None:

@@ -1,0 +1,237 @@
+"""The calibration curve as a restricted cubic spline, and its distances from the diagonal.
+
+P(positive) = 1 / (1 + exp(-b' s(x)))   x = ln(p / (1 - p)), s(x) = (1, x, cubic terms)
+
+by maximum likelihood, with Harrell's basis, linear beyond the outer knots. Knots are quantiles of x
+over rows: five from 200 rows of the rarer class, three from 50, none below, where it is logistic.
+Scores of 0 and 1 have no x: their value is the share of positives there, as that of every score
+where there are at most 20 distinct ones.
+
+Scores (m,), ascending, are distinct probabilities of the positive class, with positives and
+negatives (..., m) at each; results are (...). ValueError for scores outside 0..1. row: how many
+counts make a row.
+Source: Harrell 2015, Regression Modeling Strategies, section 2.4; Austin and Steyerberg 2019,
+Statistics in Medicine 38:4051.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, divide
+from clfeval.measures.logistic import log_odds, log_odds_slice
+from clfeval.measures.logistic_regression import fit_logistic, log_likelihood
+from clfeval.measures.probability import check_probabilities
+from clfeval.measures.record import Measure
+from clfeval.records import dataclass
+
+QUANTILES: Mapping[int, Sequence[float]] = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 3: (0.1, 0.5, 0.9)}
+ROWS_OF_KNOTS = {5: 200, 3: 50}  # of the rarer class, from which there are so many
+LEVELS = 20  # distinct scores up to which each has its share of positives
+
+
+def row_quantiles(values: Floats, rows: Counts, shares: Floats, row: float = 1) -> Floats:
+    """Return quantiles of ascending values (m,) with so many rows (m,) each, as of single rows.
+
+    Linear between the rows around (rows - 1) x share, as numpy's default.
+    """
+    running = np.cumsum(rows, dtype=np.float64) / row
+    position = shares * max(running[-1] - 1, 0.0)
+    floor = np.floor(position)
+    last = len(values) - 1
+    lower, upper = (
+        values[np.minimum(np.searchsorted(running, floor + step, side="right"), last)]
+        for step in (0, 1)
+    )
+    return np.asarray(lower + (position - floor) * (upper - lower))
+
+
+def spline_basis(x: Floats, knots: Floats) -> Floats:
+    """Return Harrell's basis at x (m,): rows 1, x and a cubic term for all knots but two, (q, m).
+
+    Terms are divided by (last knot - first knot)²; without knots 1 and x.
+    """
+    terms = [np.ones(len(x)), x]
+    if len(knots):
+        second_last, last = knots[-2:]
+        cubes = np.maximum(x - knots[:, None], 0) ** 3
+        for knot, cube in zip(knots[:-2], cubes, strict=False):
+            bend = cube + ((second_last - knot) * cubes[-1] - (last - knot) * cubes[-2]) / (
+                last - second_last
+            )
+            terms.append(bend / (last - knots[0]) ** 2)
+    return np.array(terms)
+
+
+def choose_knots(x: Floats, rows: Counts, rarer: float, row: float, most: int | None) -> Floats:
+    """Return the knots of log odds x (m,), or none: fewer where quantiles or scores are equal.
+
+    rarer: rows of the rarer class, which decide how many unless `most` is given.
+    """
+    used = rows > 0
+    for count, quantiles in QUANTILES.items():
+        allowed = rarer >= ROWS_OF_KNOTS[count] if most is None else most >= count
+        if not allowed or used.sum() < count - 1:
+            continue
+        knots = row_quantiles(x[used], rows[used], np.array(quantiles), row)
+        if (np.diff(knots) > 0).all():
+            return knots
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplineFit:
+    """A calibration curve of one table: knots (k,), coefficients (q,) and curvature (q, q)."""
+
+    knots: Floats
+    coefficients: Floats
+    curvature: Floats
+
+    def log_odds(self, x: Floats) -> Floats:
+        """Return the log odds of the curve at log odds x of scores, (m,)."""
+        return np.asarray(self.coefficients @ spline_basis(x, self.knots))
+
+
+def fit_spline(
+    x: Floats, positives: Counts, negatives: Counts, row: float = 1, knots: int | None = None
+) -> SplineFit:
+    """Return the spline of scores with log odds x (m,), at least two of them with rows.
+
+    knots: how many at most, by default by the rows of the rarer class. The curvature is that of the
+    log likelihood of the counts.
+    """
+    rows = positives + negatives
+    rarer = min(positives.sum(), negatives.sum()) / row
+    places = choose_knots(x, rows, rarer, row, knots)
+    basis = spline_basis(x, places)
+    tables = positives[None], negatives[None]
+    coefficients = fit_logistic(basis, *tables)
+    _, _, curvature = log_likelihood(basis, *tables, coefficients)
+    return SplineFit(places, coefficients[0], curvature[0])
+
+
+def curve_values(
+    scores: Counts, positives: Counts, negatives: Counts, row: float = 1, knots: int | None = None
+) -> Floats:
+    """Return the calibration curve at each score, (..., m); NaN for a table without both classes.
+
+    By level, where at most LEVELS scores have rows, unless `knots` is given.
+    """
+    p = check_probabilities(scores)
+    shape = np.shape(positives)
+    pos, neg = (np.reshape(part, (-1, len(p))) for part in (positives, negatives))
+    rows = pos + neg
+    values = divide(pos, np.maximum(rows, 1e-300))  # of scores without rows, which weigh nothing
+    values[(pos.sum(axis=1) == 0) | (neg.sum(axis=1) == 0)] = np.nan
+    inner = log_odds_slice(p)
+    x = log_odds(p)[inner]
+    levels = (rows[:, inner] > 0).sum(axis=1)
+    smooth = ((rows > 0).sum(axis=1) > LEVELS) | (knots is not None)
+    smooth &= (levels > 1) & ~np.isnan(values[:, :1]).any(axis=1)
+    for tables in _tables_of_equal_rows(rows, smooth):
+        values[tables, inner] = _smooth_values(
+            x, pos[tables, inner], neg[tables, inner], row, knots
+        )
+    return np.asarray(values.reshape(shape))
+
+
+def _tables_of_equal_rows(rows: Counts, smooth: Bools) -> list[Counts]:
+    """Return the indices of the smooth tables (r, m) with equal rows at each score, together."""
+    tables = np.flatnonzero(smooth)
+    if not len(tables) or (rows[tables] == rows[tables[0]]).all():
+        return [tables] * bool(len(tables))
+    return [np.array([table]) for table in tables]
+
+
+def _smooth_values(
+    x: Floats, positives: Counts, negatives: Counts, row: float, knots: int | None
+) -> Floats:
+    """Return the spline at each score of tables (r, m) with equal rows, by their knots."""
+    rows = positives[0] + negatives[0]
+    rarer = np.minimum(positives.sum(axis=1), negatives.sum(axis=1)) / row
+    values = np.empty(positives.shape)
+    limits = sorted(ROWS_OF_KNOTS.values())
+    sizes = np.searchsorted(limits, rarer, side="right")
+    for size in np.unique(sizes):
+        tables = np.flatnonzero(sizes == size)
+        places = choose_knots(x, rows, float(rarer[tables[0]]), row, knots)
+        basis = spline_basis(x, places)
+        coefficients = fit_logistic(basis, positives[tables], negatives[tables])
+        with np.errstate(over="ignore"):
+            values[tables] = 1 / (1 + np.exp(-(coefficients @ basis)))
+    return values
+
+
+def curve_distances(
+    scores: Counts, positives: Counts, negatives: Counts, row: float = 1, knots: int | None = None
+) -> Floats:
+    """Return |p - c(p)| at each score, (..., m): the distance of the curve from the diagonal."""
+    curve = curve_values(scores, positives, negatives, row, knots)
+    return np.asarray(np.abs(curve - scores))
+
+
+def ici(
+    scores: Counts, positives: Counts, negatives: Counts, row: float = 1, knots: int | None = None
+) -> Floats:
+    """Return the integrated calibration index, the mean over rows of |p - c(p)|; 0..1, best 0.
+
+    Biased upwards; NaN without rows of both classes.
+    """
+    rows = positives + negatives
+    distances = curve_distances(scores, positives, negatives, row, knots)
+    return divide((rows * distances).sum(axis=-1), rows.sum(axis=-1))
+
+
+def distance_quantile(
+    share: float,
+    scores: Counts,
+    positives: Counts,
+    negatives: Counts,
+    row: float = 1,
+    knots: int | None = None,
+) -> Floats:
+    """Return a quantile over rows of |p - c(p)|; share 0.5: E50, 0.9: E90, 1: Emax; as `ici`."""
+    rows = np.reshape(positives + negatives, (-1, len(scores)))
+    distances = curve_distances(scores, positives, negatives, row, knots)
+    quantiles = np.full(len(rows), np.nan)
+    for i, (distance, weight) in enumerate(zip(distances.reshape(rows.shape), rows, strict=True)):
+        order = np.argsort(distance[weight > 0], kind="stable")
+        if len(order) and not np.isnan(distance[weight > 0]).any():
+            ordered = distance[weight > 0][order], weight[weight > 0][order]
+            quantiles[i] = row_quantiles(*ordered, np.array([share]), row)[0]
+    return quantiles.reshape(np.shape(positives)[:-1])
+
+
+_AUSTIN = "Austin and Steyerberg 2019, Statistics in Medicine 38:4051"
+_CURVE = "c(p) a restricted cubic spline of up to 5 knots on the log odds"
+_BIASED = "biased upwards: compare it with its mean under perfect calibration"
+
+
+def _distance_measure(name: str, title: str, part: str) -> Measure:
+    """Return the record of a summary of the distances from the diagonal; part: its words."""
+    quantile = {"e50": 0.5, "e90": 0.9}.get(name)
+    return Measure(
+        name,
+        title,
+        ici if quantile is None else partial(distance_quantile, quantile),
+        "probabilities",
+        ("single_class",),
+        "null",
+        f"{part} of |p - c(p)| over rows, {_CURVE}",
+        _AUSTIN,
+        ("integrated_calibration_index",) if quantile is None else (),
+        best="min",
+        fills=("row",),
+        caveat=_BIASED,
+    )
+
+
+DISTANCES = ("ici", "e50", "e90")
+CURVE_DISTANCES = (
+    _distance_measure("ici", "ICI", "mean"),
+    _distance_measure("e50", "E50", "median"),
+    _distance_measure("e90", "E90", "90 % point"),
+)

@@ -1,0 +1,108 @@
+"""Logistic regressions of truth on several functions of the score, over counts of scores.
+
+P(positive) = 1 / (1 + exp(-b' s)), s the functions (q, m) at m scores; by maximum likelihood, for
+several tables of positives and negatives (r, m) at the same scores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats
+
+_MOST_STEPS = 60  # of Newton's method; few are needed unless scores separate the classes
+_HALVINGS = 30
+_SETTLED = 1e-13  # of the log likelihood of a row: the next step is near rounding
+_JITTER = 1e-11  # of the curvature, which is singular where scores separate the classes
+_AT_ONCE = 2**18  # numbers per block
+_GROUPS = 2**13  # of more scores, of which a first fit is made
+
+Likelihood = tuple[Floats, Floats, Floats]
+
+
+def fit_logistic(basis: Floats, positives: Counts, negatives: Counts) -> Floats:
+    """Return the coefficients of the regressions of tables (r, m) on a basis (q, m): (r, q).
+
+    The first function of the basis is 1, the second the log odds of the scores, from which Newton's
+    method starts. Where the scores separate the classes, coefficients are as large as its last
+    steps made them; their fitted probabilities are near 0 and 1.
+    """
+    coefficients = _starting_coefficients(basis, positives, negatives)
+    active = np.arange(len(positives))
+    least_gain = _SETTLED * (positives + negatives).sum(axis=1)
+    state = log_likelihood(basis, positives, negatives, coefficients)
+    for _ in range(_MOST_STEPS):
+        tables = positives[active], negatives[active]
+        updated, following = _newton_step(
+            basis, tables, coefficients[active], state, least_gain[active]
+        )
+        coefficients[active] = updated
+        goes_on = following[0] - state[0] > least_gain[active]
+        active = active[goes_on]
+        if not len(active):
+            break
+        state = following[0][goes_on], following[1][goes_on], following[2][goes_on]
+    return coefficients
+
+
+def log_likelihood(
+    basis: Floats, positives: Counts, negatives: Counts, coefficients: Floats
+) -> Likelihood:
+    """Return log likelihoods (r,), their gradients (r, q) and curvatures, (r, q, q) positive."""
+    q, m = basis.shape
+    likelihood = np.zeros(len(coefficients))
+    gradient = np.zeros((len(coefficients), q))
+    curvature = np.zeros((len(coefficients), q, q))
+    width = max(1, _AT_ONCE // max(len(coefficients), 1))
+    for start in range(0, m, width):
+        part = slice(start, start + width)
+        terms = basis[:, part]
+        rows = positives[:, part] + negatives[:, part]
+        odds = coefficients @ terms
+        small = np.exp(-np.abs(odds))
+        # ln mu is min(odds, 0) - ln(1 + small), ln(1 - mu) the same less the odds
+        likelihood += (positives[:, part] * odds - rows * np.maximum(odds, 0)).sum(axis=1)
+        likelihood -= (rows * np.log1p(small)).sum(axis=1)
+        fitted = np.where(odds >= 0, 1.0, small) / (1 + small)
+        gradient += (positives[:, part] - rows * fitted) @ terms.T
+        products = (terms[:, None] * terms[None]).reshape(q * q, -1)
+        curvature += ((rows * small / (1 + small) ** 2) @ products.T).reshape(-1, q, q)
+    return likelihood, gradient, curvature
+
+
+def _starting_coefficients(basis: Floats, positives: Counts, negatives: Counts) -> Floats:
+    """Return coefficients (r, q) of calibrated scores; of many scores, those of every n-th."""
+    step = basis.shape[1] // _GROUPS
+    if step > 1:
+        starts = np.arange(0, basis.shape[1], step)
+        sums = [np.add.reduceat(part, starts, axis=1) for part in (positives, negatives)]
+        return fit_logistic(basis[:, starts], *sums)
+    coefficients = np.zeros((len(positives), len(basis)))
+    coefficients[:, 1] = 1.0
+    return coefficients
+
+
+def _newton_step(
+    basis: Floats,
+    tables: tuple[Counts, Counts],
+    coefficients: Floats,
+    state: Likelihood,
+    least_gain: Floats,
+) -> tuple[Floats, Likelihood]:
+    """Return coefficients after a step, and their likelihood; steps that lower it are halved."""
+    likelihood, gradient, curvature = state
+    ridge = _JITTER * np.trace(curvature, axis1=1, axis2=2) + 1e-300
+    steady = curvature + ridge[:, None, None] * np.eye(len(basis))
+    step = np.linalg.solve(steady, gradient[..., None])[..., 0]
+    updated = coefficients + step
+    following = log_likelihood(basis, *tables, updated)
+    for _ in range(_HALVINGS):
+        lower = ~(following[0] >= likelihood - least_gain)
+        if not lower.any():
+            break
+        step[lower] /= 2
+        updated[lower] = coefficients[lower] + step[lower]
+        halved = log_likelihood(basis, tables[0][lower], tables[1][lower], updated[lower])
+        for part, repeated in zip(following, halved, strict=True):
+            part[lower] = repeated
+    return updated, following

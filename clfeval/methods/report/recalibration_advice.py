@@ -1,0 +1,51 @@
+"""What to do with the probabilities of a miscalibrated model: the formula, and what it gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clfeval.counts.sample import Sample
+from clfeval.document import Answer, Row
+from clfeval.formatting import format_number, quote_if_ambiguous, with_interval
+from clfeval.methods.recalibrate.answer import calibrator_formula, loss_title
+from clfeval.methods.recalibrate.models import ModelRecalibration, recalibrate_model
+from clfeval.methods.recalibrate.options import RecalibrateOptions
+from clfeval.placeholders import COMMAND, END
+
+ADVICE_CODE = "recalibrate"
+
+
+def recalibration_advice(
+    sample: Sample, tests: Sequence[Row], model: str, level: float, seed: int
+) -> list[Answer]:
+    """Return the sentence on recalibrating a model, if the tests call it miscalibrated.
+
+    tests: rows of the table of calibration tests, with their verdicts.
+    """
+    verdicts = {row.get("verdict") for row in tests if row["model"] == model}
+    predictions = sample.counted
+    is_miscalibrated = bool(verdicts & {"miscalibrated", "slightly miscalibrated"})
+    if not is_miscalibrated or predictions is None or predictions.min_cell:
+        return []
+    position = [columns.name for columns in predictions.models].index(model)
+    counts = predictions.scores(position)[None].probabilities
+    options = RecalibrateOptions(level=level, seed=seed)
+    recalibration = recalibrate_model(model, counts, options, methods=["auto"])
+    text = _advice_text(recalibration, level)
+    return [Answer(ADVICE_CODE, text, (model,))] if text else []
+
+
+def _advice_text(recalibration: ModelRecalibration, level: float) -> str:
+    """Return whether recalibration helps on new rows, and the command; empty without a gain."""
+    gain = recalibration.gain
+    command = f"{COMMAND}clfeval recalibrate{END}"
+    name = quote_if_ambiguous(recalibration.model)
+    if gain is None:
+        return ""
+    title = loss_title(recalibration.loss)
+    if gain.verdict == "helps":
+        lowered = with_interval(gain.value, gain.low, gain.high, level)
+        text = f"Recalibrate {name} by {calibrator_formula(recalibration.calibrator)}: it lowers "
+        return f"{text}the {title} of new rows by {lowered} ({command})."
+    text = f"Whether recalibrating {name} lowers the {title} of new rows is undecided (by up to "
+    return f"{text}{format_number(gain.high)}; {command})."
