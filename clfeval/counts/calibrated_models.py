@@ -47,7 +47,7 @@ def check_calibrators(counts: PredictionCounts) -> None:
         if _may_have_fitted(counts, name, column) and _has_fitted(counts, column):
             message = f"these rows fitted the calibrator of {quote_name(column.stored.model)} in "
             message += f"{column.file.name}, and cannot judge it"
-            hint = "judge it on other rows; clfeval recalibrate estimates its gain from these"
+            hint = "judge it on rows that it was not fitted to; recalibrate estimates its gain"
             raise DataError.new(message, "fitted-rows", counts.name, hint=hint)
 
 

@@ -75,9 +75,8 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
     With stored calibrators the columns that they add.
     """
     if "columns" in result.tables:
-        shown = "model method column rows missing"
-        columns = {**{name: name for name in shown.split()}, "outside\nfitted": "outside"}
-        columns["0 or 1"] = "at_ends"
+        columns = {name: name for name in ("model", "method", "column", "rows", "missing")}
+        columns |= {"outside\nfitted": "outside", "0 or 1": "at_ends"}
         yield TableView("columns", "Columns that calibrators add", columns, rank="main")
         return
     name_columns = {"model": "model", "method": "method"}

@@ -93,12 +93,12 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
     return (value,)
 
 
-def _resolve_calibrators(given: Node, value: object) -> object:
+def _resolve_calibrators(node: Node, value: object) -> object:
     """Return models with the files of calibrators relative to the folder of their YAML file."""
     if isinstance(value, list):
-        return [_resolve_calibrators(given, text) for text in value]
+        return [_resolve_calibrators(node, text) for text in value]
     pair = split_calibrator(value) if isinstance(value, str) else None
-    return value if pair is None else f"{pair[0]}:{resolve_path(given, pair[1])}"
+    return value if pair is None else f"{pair[0]}:{resolve_path(node, pair[1])}"
 
 
 def _quotes_hint(option: Option, given: Node) -> str | None:

@@ -171,7 +171,7 @@ class Input:
     model: Annotated[
         tuple[str, ...],
         Opt(
-            "Model by name or glob, NAME:reversed, :percent, :FILE; repeat.",
+            "Model name or glob, NAME:reversed, :percent, :FILE; repeat.",
             COLUMNS,
             completes="model",
         ),

@@ -46,10 +46,10 @@ class ScoreFacts:
     outside: int
     at_ends: int
 
-    def __add__(self, other: ScoreFacts) -> ScoreFacts:
+    def __add__(self, rest: ScoreFacts) -> ScoreFacts:
         """Return the facts of both sets of rows."""
-        pairs = zip(fields(self), fields(other), strict=True)
-        return ScoreFacts(*(getattr(self, a.name) + getattr(other, b.name) for a, b in pairs))
+        pairs = zip(fields(self), fields(rest), strict=True)
+        return ScoreFacts(*(getattr(self, a.name) + getattr(rest, b.name) for a, b in pairs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,10 +76,10 @@ class RecalibratedTable:
 
     def column_roles(self) -> Sequence[ColumnRole]:
         """Return the role of every column, with the reason."""
-        why = f"{self.calibrators.name} has its calibrator"
+        reason = f"{self.calibrators.name} has its calibrator"
         roles = {column.source: name for name, column in self.added.items()}
         return [
-            ColumnRole(name, f"scores for '{roles[name]}'", why)
+            ColumnRole(name, f"scores for '{roles[name]}'", reason)
             if name in roles
             else ColumnRole(name, "copied", "no calibrator is of it")
             for name in self.files[0].columns
@@ -94,14 +94,14 @@ class RecalibratedTable:
         for position, (name, column) in enumerate(self.added.items()):
             score = pl.col(SCORE.format(position))
             low, high = column.stored.score_range
-            known = score.is_not_null() & score.is_not_nan()
+            has_score = score.is_not_null() & score.is_not_nan()
             cell = pl.col(column.source)
             absent = cell.is_null() | cell.cast(pl.String).is_in([*self.columns.null_values])
             flags = {
                 "missing": absent | score.is_nan().fill_null(value=False),
-                "invalid": (score.is_null() & ~absent) | (known & ~is_probability(score)),
-                "outside": known & ((score < low) | (score > high)),
-                "at_ends": known & ((score == 0) | (score == 1)),
+                "invalid": (score.is_null() & ~absent) | (has_score & ~is_probability(score)),
+                "outside": has_score & ((score < low) | (score > high)),
+                "at_ends": has_score & ((score == 0) | (score == 1)),
             }
             sums += [flag.sum().alias(f"{name}\0{key}") for key, flag in flags.items()]
         row = frame.select(sums).collect(engine="streaming").row(0, named=True)
@@ -155,7 +155,9 @@ def open_recalibrated(tables: object, roles: Input, path: str) -> Iterator[Recal
     if roles.join not in (None, JOIN_NOTHING) or roles.engine not in (None, "polars"):
         flag = "--engine" if roles.join in (None, JOIN_NOTHING) else "--join"
         message = f"{OPTION}{flag}{END} and {OPTION}--calibrator{END} cannot be combined"
-        raise bad_option(message, "an engine runs the expression of recalibrate --save NAME.sql")
+        raise bad_option(
+            message, f"an engine runs the expression of recalibrate {OPTION}--save NAME.sql{END}"
+        )
     with open_files(tables, roles) as files:
         if are_counts_files(files):
             refuse_calibrators(replace(roles, calibrations=(("NAME", path),)))
@@ -182,14 +184,14 @@ def _models_there(
         calibrators = replace(
             calibrators, calibrators=[calibrators.calibrator_of(name) for name in chosen_names]
         )
-    there = [stored for stored in calibrators.calibrators if stored.model in file.columns]
-    lacking = [stored.model for stored in calibrators.calibrators if stored not in there]
-    if not there or (roles.model and lacking):
+    present = [stored for stored in calibrators.calibrators if stored.model in file.columns]
+    lacking = [stored.model for stored in calibrators.calibrators if stored not in present]
+    if not present or (roles.model and lacking):
         message = f"has no column of scores of {list_names(lacking)}"
         hints = (suggestion(name, file.columns) for name in lacking)
         hint = next(filter(None, hints), f"its columns are {list_names(file.columns)}")
         raise DataError.new(message, "no-models", file.name, hint=hint)
-    return there
+    return present
 
 
 def _calibrated_columns(
