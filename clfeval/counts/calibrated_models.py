@@ -39,10 +39,7 @@ def check_calibrators(counts: PredictionCounts) -> None:
             message = f"{column.file.name} was fitted with positive class "
             message += f"{quote_name(column.file.positive)}, but here it is "
             message += quote_name(counts.positive)
-            hint = (
-                f"choose the class of the file by {OPTION}--positive{END}, or fit a calibrator of "
-            )
-            hint += "this one"
+            hint = f"choose that class by {OPTION}--positive{END}, or fit a calibrator of this one"
             raise DataError.new(message, "other-positive", counts.name, hint=hint)
         if _may_have_fitted(counts, name, column) and _has_fitted(counts, column):
             message = f"these rows fitted the calibrator of {quote_name(column.stored.model)} in "
