@@ -28,9 +28,9 @@ OPTIONS = (
 )
 GATES = ("gates-missed", "baseline", "baseline-rows", "baseline-choice")
 # What falls, the least important first: sentences without a finding of their own, and findings that
-# have a table. Ranges of miscalibration only describe another sentence. Between them the others
-# name fewer values, and then leave intervals to the tables.
-UNIMPORTANT = ("resolution", "not-paired", "labels-only", "miscalibrated-ranges")
+# have a table. Ranges of miscalibration only describe another sentence, and advice has a command of
+# its own. Between them the others name fewer values, and then leave intervals to the tables.
+UNIMPORTANT = ("resolution", "not-paired", "labels-only", "miscalibrated-ranges", "recalibrate")
 DETAILS: Mapping[str, tuple[str, str]] = {  # code: what the sentence is about, and its table
     "corrected": ("corrected value", "winner"),
     "tied-pairs": ("tied pairs", "best_pair"),
@@ -56,7 +56,6 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     "probabilities": ("calibration", "calibration_tests"),
     "never-predicted": ("classes never predicted", "confusion"),
     "miscalibrated": ("calibration", "calibration_tests"),
-    "recalibrate": ("recalibration", "calibration_tests"),
     "baseline-rows": ("changes of the rows", "models"),
     "at-prevalence": ("net benefit", "at_prevalence"),
     "operating-point": ("rates at the threshold", "comparisons"),

@@ -256,20 +256,24 @@ def _parse_population_range(flag: str, given: str | float) -> tuple[Population, 
     return ends
 
 
+def prevalence_option(text: str) -> Opt:
+    """Return the option of other prevalences, with its help."""
+    return Opt(
+        text,
+        POPULATIONS,
+        metavar="P",
+        parse=parse_words,
+        accept=_accept_populations,
+        takes=str | float | Sequence[str | float] | None,
+    )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # combined with a group that has slots
 class PopulationOptions:
     """Options of other class ratios to evaluate."""
 
     prevalence: Annotated[
-        tuple[str | float, ...],
-        Opt(
-            "Evaluate at this prevalence: 0.02, 1/50, 1:49.",
-            POPULATIONS,
-            metavar="P",
-            parse=parse_words,
-            accept=_accept_populations,
-            takes=str | float | Sequence[str | float] | None,
-        ),
+        tuple[str | float, ...], prevalence_option("Evaluate at this prevalence: 0.02, 1/50, 1:49.")
     ] = ()
 
     @property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import bad_option
-from clfeval.methods.options import Level, PopulationOptions, Seed
+from clfeval.methods.options import Level, PopulationOptions, Seed, prevalence_option
 from clfeval.options.declaration import Command, Opt
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
@@ -26,6 +27,13 @@ METHODS: tuple[Method, ...] = (
 )
 
 
+def _accept_path(flag: str, path: object) -> str | None:
+    """Return a path as text; UsageError for other values."""
+    if path is None or isinstance(path, (str, PathLike)):
+        return None if path is None else fspath(path)
+    raise bad_option(f"{OPTION}{flag}{END} {path!r:.60} is not a path")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RecalibrateOptions(PopulationOptions):
     """How probabilities are recalibrated, and the limits of the gain."""
@@ -33,19 +41,25 @@ class RecalibrateOptions(PopulationOptions):
     method: Annotated[
         Method,
         Opt(
-            "Method: shift, temperature, logistic, beta, isotonic; default auto.",
+            "temperature, logistic, beta, isotonic, shift; default auto.",
             RECALIBRATION,
             metavar="METHOD",
             signed="method",
             stated=True,
         ),
     ] = "auto"
+    prevalence: Annotated[
+        tuple[str | float, ...],
+        prevalence_option("Prevalence that probabilities are for, by label shift."),
+    ] = ()
     calibrator: Annotated[
         str | None,
         Opt(
-            "Add the columns of a saved calibrator; write the table with --save.",
+            "Add columns to a table by the calibrators of a saved file.",
             RECALIBRATION,
             metavar="FILE",
+            accept=_accept_path,
+            takes=str | PathLike[str] | None,
             reads=True,
         ),
     ] = None
@@ -80,9 +94,8 @@ RECALIBRATE = Command(
 clfeval recalibrate preds.csv --model gbm --method logistic
 clfeval recalibrate preds.csv --prevalence 0.02 --show mapping
 clfeval recalibrate preds.csv --model gbm --save gbm.calibrator.json --save gbm.sql""",
-    brief="truth positive model cluster method prevalence show save",
+    brief="truth positive cluster method prevalence show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of count; - is "
     "standard input; several files of one schema, or a quoted glob.",
-    words={"prevalence": {"help": "Prevalence that probabilities are for, by label shift."}},
     without=("threshold", "by"),
 )
