@@ -122,7 +122,12 @@ def _as_stored(counted: PredictionCounts, opened: Predictions) -> PredictionCoun
     table, about = count_table(counted)
     native = nw.from_native(table.lazy())
     file = TableFile(opened.files[0].name, tuple(table.columns), native=native)
-    return PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
+    stored = PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
+    settled = stored.kept.settled
+    as_read = counted.kept.settled.columns  # how scores were read, for notes
+    columns = replace(settled.columns, scaled=as_read.scaled, calibrated=as_read.calibrated)
+    rows = replace(stored.kept, settled=replace(settled, columns=columns))
+    return replace(stored, kept=rows)
 
 
 def _count_as_read(opened: Predictions, *, any_range: bool) -> PredictionCounts:

@@ -503,7 +503,7 @@ def test_pipes_and_frames_are_recalibrated(new: pl.DataFrame) -> None:
     Path("new.csv.gz").write_bytes(gzip.compress(Path("new.csv").read_bytes()))
     assert program("recalibrate", "new.csv.gz", *words, "--save", "packed.csv").code == 0
     assert Path("packed.csv").read_bytes() == Path("plain.csv").read_bytes()
-    result = clfeval.recalibrate(new, calibrator=FILE)
+    result = clfeval.recalibrate(new, calibrator=Path(FILE))
     result.save("frame.csv")
     assert Path("frame.csv").read_bytes() == Path("plain.csv").read_bytes()
     assert not [*Path().glob(".clfeval-*")]
