@@ -44,7 +44,7 @@ def with_calibrated_models(
             derived.setdefault(model.name, []).append(recalibrated)
     models = list[ModelColumns]()
     for model in columns.models:
-        if model.name not in derived or _is_evaluated(model.name, roles):
+        if _is_evaluated(model.name, roles):
             models.append(model)
         models += derived.get(model.name, [])
     return replace(columns, models=tuple(models), calibrated=calibrated)
@@ -62,9 +62,11 @@ def refuse_calibrators(roles: Input) -> None:
 
 
 def _is_evaluated(model: str, roles: Input) -> bool:
-    """Return whether --model names a model without a calibrator too."""
-    patterns = [name for name in roles.model if name not in roles.only_calibrated]
-    return any(model == pattern or fnmatchcase(model, pattern) for pattern in patterns)
+    """Return whether --model names a model without a calibrator too, or not with one only."""
+    plain = [name for name in roles.model if name not in roles.only_calibrated]
+    if any(model == pattern or fnmatchcase(model, pattern) for pattern in plain):
+        return True
+    return not any(fnmatchcase(model, pattern) for pattern in roles.only_calibrated)
 
 
 def _models_to_calibrate(

@@ -108,6 +108,26 @@ def test_a_reference_compares_the_model_with_itself_recalibrated(new: pl.DataFra
     assert (row["tp"], row["fp"]) == ((flagged & positive).sum(), (flagged & ~positive).sum())
 
 
+@pytest.mark.parametrize(
+    ("names", "models"),
+    [
+        (["gbm:FILE"], {"gbm+logistic"}),
+        (["*:FILE"], {"gbm+logistic"}),
+        (["other", "*:FILE"], {"other", "gbm+logistic"}),
+        (["*", "gbm:FILE"], {"gbm", "other", "gbm+logistic"}),
+        (["*", "*:FILE"], {"gbm", "other", "gbm+logistic"}),
+        (["g*", "gbm:FILE"], {"gbm", "gbm+logistic"}),
+    ],
+)
+def test_models_are_named_with_and_without_a_calibrator(
+    names: list[str], models: set[str], new: pl.DataFrame
+) -> None:
+    new.drop("patient").write_csv("two.csv")
+    words = [word for name in names for word in ("--model", name.replace("FILE", FILE))]
+    found = tables_of("report", "two.csv", "--id", "id", "--positive", "1", *words)["models"]
+    assert {row["model"] for row in found} == models
+
+
 @pytest.mark.parametrize("scale", ["percent", "reversed"])
 def test_a_calibrator_changes_scores_as_they_are_evaluated(scale: str, new: pl.DataFrame) -> None:
     table = new.with_columns(gbm=pl.col("gbm") * 100 if scale == "percent" else 1 - pl.col("gbm"))
@@ -556,3 +576,22 @@ def test_batches_read_calibrators_beside_their_file(new: pl.DataFrame) -> None:
     done = program("batch", "weekly/suite.yaml", "-q")
     assert done.code == 0, done.err + done.out
     assert "gbm+logistic" in pl.read_parquet("weekly/out.parquet").columns
+
+
+@pytest.mark.parametrize("model", [THROUGH, "gbm:reversed"])
+def test_a_table_is_a_baseline_of_scores_that_are_read_alike(model: str, new: pl.DataFrame) -> None:
+    """Changes are of the scores as they are read, and say why rows are not paired."""
+    new.with_columns(gbm=pl.col("gbm").reverse()).write_csv("old.csv")
+    words = ["--id", "id", "--model", model, "--baseline", "old.csv", "--max-drop", "roc_auc=0.9"]
+    done = program("report", "new.csv", *words, "-f", "json")
+    document = json.loads(done.out)
+    (change,) = [
+        row
+        for row in document["tables"]["comparisons"]
+        if row["measure"] == "roc_auc" and row["slice"] is None
+    ]
+    alone = tables_of("report", "old.csv", "--id", "id", "--model", model, "--positive", "1")
+    assert change["old"]["value"] == pytest.approx(alone["models"][0]["roc_auc"]["value"], abs=1e-9)
+    assert any(
+        "not paired: --model changes scores" in note["message"] for note in document["warnings"]
+    )
