@@ -30,6 +30,7 @@ from clfeval.records import dataclass
 
 QUANTILES: Mapping[int, Sequence[float]] = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 3: (0.1, 0.5, 0.9)}
 ROWS_OF_KNOTS = {5: 200, 3: 50}  # of the rarer class, from which there are so many
+_DIGITS = 7  # of running rows: weights that are alike have whole ones but for rounding
 LEVELS = 20  # distinct scores up to which each has its share of positives
 
 
@@ -38,8 +39,8 @@ def row_quantiles(values: Floats, rows: Counts, shares: Floats, row: float = 1) 
 
     Linear between the rows around (rows - 1) x share, as numpy's default.
     """
-    running = np.cumsum(rows, dtype=np.float64) / row
-    position = shares * max(running[-1] - 1, 0.0)
+    running = np.round(np.cumsum(rows, dtype=np.float64) / row, _DIGITS)
+    position = np.round(shares * max(running[-1] - 1, 0.0), _DIGITS)
     floor = np.floor(position)
     last = len(values) - 1
     lower, upper = (

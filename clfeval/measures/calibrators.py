@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Counts, Floats
 from clfeval.measures.isotonic import IsotonicBlocks, isotonic_shares
 from clfeval.measures.logistic import fit_intercept, fit_line, log_odds, log_odds_slice
+from clfeval.measures.logistic_regression import fit_finite_logistic, inverse_logit
 from clfeval.measures.probability import check_probabilities, log_complement
-from clfeval.measures.regression import fit_logistic_regression, inverse_logit
 from clfeval.records import dataclass, replace
 
 LogOddsMethod = Literal["none", "shift", "temperature", "logistic", "beta"]
@@ -104,9 +104,7 @@ def fit_log_odds(
     if method == "shift":
         coefficients[:, 0] = fit_intercept(x, pos, neg)
     elif method == "temperature":
-        start = np.ones(1)
-        slopes = fit_logistic_regression(x[None], pos, neg, start=start)
-        coefficients[:, 1:] = slopes
+        coefficients[:, 1:] = fit_finite_logistic(x[None], pos, neg, start=(1.0,))
     elif method == "logistic":
         intercept, slope = fit_line(x, pos, neg)
         coefficients = np.column_stack([intercept, slope, slope])
@@ -118,16 +116,13 @@ def fit_log_odds(
 def _fit_beta(scores: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return beta calibrations, (tables, 3); a negative power is 0, the others are refitted."""
     columns = np.array([np.ones(len(scores)), np.log(scores), -log_complement(scores)])
-    coefficients = fit_logistic_regression(columns, positives, negatives, start=np.array(IDENTITY))
+    coefficients = fit_finite_logistic(columns, positives, negatives, start=IDENTITY)
     for power, other_power in ((1, 2), (2, 1)):
         refitted = np.flatnonzero(coefficients[:, power] < 0)
         if len(refitted):
             coefficients[refitted, power] = 0.0
-            coefficients[refitted[:, None], np.array([0, other_power])] = fit_logistic_regression(
-                columns[[0, other_power]],
-                positives[refitted],
-                negatives[refitted],
-                start=np.array([0.0, 1.0]),
+            coefficients[refitted[:, None], np.array([0, other_power])] = fit_finite_logistic(
+                columns[[0, other_power]], positives[refitted], negatives[refitted]
             )
     return coefficients
 

@@ -6,6 +6,8 @@ several tables of positives and negatives (r, m) at the same scores.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
@@ -14,20 +16,25 @@ _MOST_STEPS = 60  # of Newton's method; few are needed unless scores separate th
 _HALVINGS = 30
 _SETTLED = 1e-13  # of the log likelihood of a row: the next step is near rounding
 _JITTER = 1e-11  # of the curvature, which is singular where scores separate the classes
+_LEAST_INFORMATION = 1e-9  # smallest eigenvalue of the curvature, of functions scaled to 1
+_TINY = 1e-300
 _AT_ONCE = 2**18  # numbers per block
 _GROUPS = 2**13  # of more scores, of which a first fit is made
 
 Likelihood = tuple[Floats, Floats, Floats]
 
 
-def fit_logistic(basis: Floats, positives: Counts, negatives: Counts) -> Floats:
+def fit_logistic(
+    basis: Floats, positives: Counts, negatives: Counts, *, start: Sequence[float] = (0.0, 1.0)
+) -> Floats:
     """Return the coefficients of the regressions of tables (r, m) on a basis (q, m): (r, q).
 
-    The first function of the basis is 1, the second the log odds of the scores, from which Newton's
-    method starts. Where the scores separate the classes, coefficients are as large as its last
-    steps made them; their fitted probabilities are near 0 and 1.
+    start: the first coefficients from which Newton's method starts, the others are 0; by default
+    those of calibrated scores where the first function is 1 and the second the log odds. Where the
+    scores separate the classes, coefficients are as large as its last steps made them; their fitted
+    probabilities are near 0 and 1.
     """
-    coefficients = _starting_coefficients(basis, positives, negatives)
+    coefficients = _starting_coefficients(basis, positives, negatives, start)
     active = np.arange(len(positives))
     least_gain = _SETTLED * (positives + negatives).sum(axis=1)
     state = log_likelihood(basis, positives, negatives, coefficients)
@@ -43,6 +50,30 @@ def fit_logistic(basis: Floats, positives: Counts, negatives: Counts) -> Floats:
             break
         state = following[0][goes_on], following[1][goes_on], following[2][goes_on]
     return coefficients
+
+
+def fit_finite_logistic(
+    basis: Floats, positives: Counts, negatives: Counts, *, start: Sequence[float] = (0.0, 1.0)
+) -> Floats:
+    """Return the coefficients of `fit_logistic`, NaN where the likelihood has no finite maximum.
+
+    That is with one class, with classes that the basis separates, so that all fitted probabilities
+    are near 0 or 1, and with linearly dependent functions.
+    """
+    coefficients = fit_logistic(basis, positives, negatives, start=start)
+    _, _, curvature = log_likelihood(basis, positives, negatives, coefficients)
+    scale = (positives + negatives) @ (basis**2).T
+    unit = np.sqrt(np.maximum(scale[:, :, None] * scale[:, None], _TINY))
+    eigenvalues = np.linalg.eigvalsh(curvature / unit)
+    has_classes = (positives.sum(axis=1) > 0) & (negatives.sum(axis=1) > 0)
+    is_finite = has_classes & (eigenvalues[:, 0] > _LEAST_INFORMATION)
+    return np.where(is_finite[:, None], coefficients, np.nan)
+
+
+def inverse_logit(logit: Floats) -> Floats:
+    """Return 1 / (1 + exp(-logit)), without overflow."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-np.asarray(logit))))
 
 
 def log_likelihood(
@@ -70,15 +101,24 @@ def log_likelihood(
     return likelihood, gradient, curvature
 
 
-def _starting_coefficients(basis: Floats, positives: Counts, negatives: Counts) -> Floats:
-    """Return coefficients (r, q) of calibrated scores; of many scores, those of every n-th."""
+def _starting_coefficients(
+    basis: Floats, positives: Counts, negatives: Counts, start: Sequence[float]
+) -> Floats:
+    """Return coefficients (r, q) near the maximum.
+
+    Of several tables those of their sum, of many scores those of every n-th, else `start`.
+    """
+    tables = len(positives)
+    if tables > 1:  # folds of the same rows, mostly
+        total = [part.sum(axis=0, keepdims=True) for part in (positives, negatives)]
+        return np.tile(fit_logistic(basis, *total, start=start), (tables, 1))
     step = basis.shape[1] // _GROUPS
     if step > 1:
         starts = np.arange(0, basis.shape[1], step)
         sums = [np.add.reduceat(part, starts, axis=1) for part in (positives, negatives)]
-        return fit_logistic(basis[:, starts], *sums)
-    coefficients = np.zeros((len(positives), len(basis)))
-    coefficients[:, 1] = 1.0
+        return fit_logistic(basis[:, starts], *sums, start=start)
+    coefficients = np.zeros((tables, len(basis)))
+    coefficients[:, : len(start)] = start
     return coefficients
 
 
@@ -91,7 +131,7 @@ def _newton_step(
 ) -> tuple[Floats, Likelihood]:
     """Return coefficients after a step, and their likelihood; steps that lower it are halved."""
     likelihood, gradient, curvature = state
-    ridge = _JITTER * np.trace(curvature, axis1=1, axis2=2) + 1e-300
+    ridge = _JITTER * np.trace(curvature, axis1=1, axis2=2) + _TINY
     steady = curvature + ridge[:, None, None] * np.eye(len(basis))
     step = np.linalg.solve(steady, gradient[..., None])[..., 0]
     updated = coefficients + step

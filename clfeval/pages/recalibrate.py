@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from clfeval.document import Document
+from clfeval.document import Document, Row, as_estimate
 from clfeval.formatting import format_count, join_names
+from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL, format_class_counts
 
@@ -51,7 +52,18 @@ TABLES = (
             *cols("count", "rows missing outside at_ends"),
         ),
     ),
+    Table(
+        "groups",
+        (
+            MODEL,
+            *cols("count", "bin"),
+            *cols("weight", "rows"),
+            *cols("part", "mean_score mean_recalibrated"),
+            *cols("estimate", "observed"),
+        ),
+    ),
 )
+SHARE_RANGE = (0.0, 1.0)
 GAIN_COLUMNS = {
     "gain in\nlog loss": "log_loss_gain",
     "gain in\nBrier": "brier_gain",
@@ -104,8 +116,48 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         places=(),
     )
     yield TableView(
+        "groups",
+        "Groups by score before and after",
+        "model bin rows mean_score mean_recalibrated observed",
+        places=(),
+    )
+    yield TableView(
         "mapping", "Recalibrated probabilities", "model method probability recalibrated"
     )
+
+
+def page_charts(result: Document) -> Iterator[Chart]:
+    """Yield, for each model, groups by score before and after its recalibration."""
+    rows = result.tables.get("groups", ())
+    diagonal = Series("calibrated", ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),), letter=":")
+    for model in dict.fromkeys(str(row["model"]) for row in rows):
+        groups = [row for row in rows if row["model"] == model]
+        observed = [as_estimate(row["observed"]) for row in groups]
+        limits = tuple((estimate.low, estimate.high) for estimate in observed)
+        dots = [
+            Series(words, (tuple(_points(groups, column)),), shape="dots", spans=limits)
+            for words, column in (("before", "mean_score"), ("after", "mean_recalibrated"))
+        ]
+        texts = [answer.text for answer in result.answer if model in answer.models]
+        yield Chart(
+            "lines",
+            f"Recalibration of {model}",
+            Axis("probability", ends=SHARE_RANGE),
+            Axis("share of positives", ends=SHARE_RANGE),
+            (*dots, diagonal),
+            name="recalibration",
+            key=(Note("dots: groups of a tenth of the rows by score, with confidence intervals"),),
+            finding=texts[0] if texts else "",
+            square=True,
+        )
+
+
+def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]:
+    """Yield the points of groups: the mean of a column, and the observed share."""
+    for row in groups:
+        point = row_point(row, column, "observed")
+        if point is not None:
+            yield point
 
 
 GLOSSARY = {
@@ -122,6 +174,11 @@ GLOSSARY = {
     "intercept": "added to the log odds",
     "power": "factor of ln p",
     "complement_power": "factor of -ln(1 - p)",
+    "bin": "group by score, from the lowest",
+    "rows": "number of rows of the group",
+    "mean_score": "mean score of the group",
+    "mean_recalibrated": "mean recalibrated score of the group",
+    "observed": "share of positives in the group",
     "probability": "the score of a model",
     "recalibrated": "what the method makes of it",
     "columns.column": "the column with the recalibrated scores",
@@ -136,5 +193,12 @@ HEADINGS = {
     "power of 1 - p": "complement_power",
 }
 PAGE = Page(
-    "recalibrate", TABLES, headline, page_tables, lambda _: (), glossary=GLOSSARY, headings=HEADINGS
+    "recalibrate",
+    TABLES,
+    headline,
+    page_tables,
+    page_charts,
+    plots=("recalibration",),
+    glossary=GLOSSARY,
+    headings=HEADINGS,
 )

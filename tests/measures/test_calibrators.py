@@ -23,8 +23,8 @@ from clfeval.measures.calibrators import (
     fit_isotonic,
     fit_log_odds,
 )
+from clfeval.measures.logistic_regression import fit_finite_logistic
 from clfeval.measures.ranking import roc_auc
-from clfeval.measures.regression import fit_logistic_regression
 
 # of column svm of the breast-cancer table, to the digits that were published with the methods
 PUBLISHED: dict[LogOddsMethod, tuple[float, float, float]] = {
@@ -231,7 +231,7 @@ def test_a_far_start_reaches_the_same_maximum() -> None:
     x = np.array([-36.0, -20, -3, 2, 15, 36])
     positives = np.array([[1, 1, 2, 3, 4, 9]])
     negatives = np.array([[9, 4, 3, 2, 1, 1]])
-    slope = fit_logistic_regression(x[None], positives, negatives, start=np.ones(1))[0, 0]
+    slope = fit_finite_logistic(x[None], positives, negatives, start=(1.0,))[0, 0]
     mean = expit(slope * x)
     score = ((positives - (positives + negatives) * mean) * x).sum()
     assert abs(score) < 1e-8

@@ -11,7 +11,7 @@ from clfeval.compare.baseline import read
 from clfeval.compare.baseline.changes import LEVEL, Baseline, ValueKey, value_bounds
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
-from clfeval.compare.gates.excess import EXCESS, excess_cells
+from clfeval.compare.gates.excess import EXCESS, excess_gates
 from clfeval.compare.gates.kinds import (
     BASELINE,
     GateEvaluation,
@@ -304,7 +304,7 @@ class _GateRows:
             return missing
         _check_cells(draft, [*cells.values()], label)
         if limit.part == EXCESS:
-            cells = excess_cells(self.result, limit, metric, cells, label)
+            return [*excess_gates(self.result, draft, cells, label), *missing]
         baseline = self.baseline
         if baseline is None or not limit.compares:
             return [

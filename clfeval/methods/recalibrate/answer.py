@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from clfeval.document import Answer
 from clfeval.formatting import format_exact, format_number, join_names, quote_if_ambiguous
-from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Population
-from clfeval.methods.recalibrate.assessment import GainEstimate
-from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName
-from clfeval.methods.recalibrate.models import ModelRecalibration
 from clfeval.methods.recalibrate.options import RecalibrateOptions
+from clfeval.methods.recalibration.assessment import GainEstimate
+from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName
+from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
+from clfeval.methods.recalibration.model_recalibration import ModelRecalibration
 from clfeval.placeholders import END, OPTION
 
 NEW_ROWS = "new rows"
@@ -141,22 +140,3 @@ def _with_limits(gain: GainEstimate, level: float) -> str:
     """Return a gain with its confidence interval."""
     limits = f"{format_number(gain.low)} to {format_number(gain.high)}"
     return f"{format_number(gain.value)} ({100 * level:g}% CI {limits})"
-
-
-def loss_title(loss: LossName) -> str:
-    """Return the name of a loss in a sentence."""
-    return "Brier score" if loss == "brier" else CATALOG[loss].title
-
-
-def calibrator_formula(calibrator: Calibrator | None) -> str:
-    """Return the formula of a calibrator; of steps, where they are saved."""
-    if not isinstance(calibrator, LogOddsCalibrator):
-        return f"its steps are those of {OPTION}--save NAME.calibrator.json{END}"
-    intercept = format_exact(calibrator.intercept)
-    power = format_exact(calibrator.power)
-    if calibrator.power != calibrator.complement_power:
-        complement_power = format_exact(calibrator.complement_power)
-        return f"p' = logit⁻¹({intercept} + {power} ln p - {complement_power} ln(1 - p))"
-    slope = "logit p" if calibrator.power == 1 else f"{power} logit p"
-    terms = slope if calibrator.intercept == 0 else f"{intercept} + {slope}"
-    return f"p' = logit⁻¹({terms})"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from clfeval.errors import bad_option
 from clfeval.methods.options import Level, PopulationOptions, Seed, prevalence_option
+from clfeval.methods.recalibration.method_names import Method, RecalibrationSettings
 from clfeval.options.declaration import Command, Opt
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
     from clfeval.measures.record import Population
 
 RECALIBRATION = "Recalibration"  # panel
-Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
-METHODS: tuple[Method, ...] = (
-    "none",
-    "shift",
-    "temperature",
-    "logistic",
-    "beta",
-    "isotonic",
-    "auto",
-)
 
 
 def _accept_path(flag: str, path: object) -> str | None:
@@ -77,6 +68,11 @@ class RecalibrateOptions(PopulationOptions):
             message = f"{OPTION}--prevalence{END} is one number here: a calibrator is for one"
             raise bad_option(message, "give one, or run the command for each")
         return populations[0] if populations else None
+
+    @property
+    def settings(self) -> RecalibrationSettings:
+        """The settings of the recalibration of each model."""
+        return RecalibrationSettings(self.method, self.level, self.seed, self.population)
 
 
 RECALIBRATE = Command(

@@ -8,7 +8,7 @@ from typing import Any
 
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, ResultNote
+from clfeval.document import Document, ResultNote, Row
 from clfeval.errors import DataError, UsageError, list_names
 from clfeval.formatting import format_count, join_names, quote_if_ambiguous
 from clfeval.methods.provenance import (
@@ -19,13 +19,13 @@ from clfeval.methods.provenance import (
     counting_notes,
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
-from clfeval.methods.recalibrate.models import (
+from clfeval.methods.recalibrate.options import RecalibrateOptions
+from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
+from clfeval.methods.recalibration.model_recalibration import (
     FEWEST_OF_CLASS,
     ModelRecalibration,
     recalibrate_model,
 )
-from clfeval.methods.recalibrate.options import RecalibrateOptions
-from clfeval.methods.recalibrate.tables import mapping_rows, method_rows, model_rows
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 
@@ -38,6 +38,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
     sample = Sample.from_predictions(predictions)
     _check_table(sample, predictions)
     models = list[ModelRecalibration]()
+    groups = list[Row]()
     for position, model in enumerate(predictions.models):
         if model.kind == "label":
             models.append(
@@ -45,7 +46,8 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             )
             continue
         counts = predictions.scores(position)[None].probabilities
-        models.append(recalibrate_model(model.name, counts, options))
+        models.append(recalibrate_model(model.name, counts, options.settings))
+        groups += group_rows(models[-1], counts, options.level)
     return Document(
         command="recalibrate",
         signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
@@ -56,6 +58,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "models": model_rows(models),
             "methods": [*method_rows(models)],
             "mapping": mapping_rows(models),
+            "groups": groups,
         },
         answer=tuple(recalibration_answer(models, options)),
         extras={"calibrators": _calibrator_file(sample, models)},

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from clfeval.document import Estimate, Row
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row, cell_value
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
-from clfeval.methods.recalibrate.assessment import Assessment
-from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName
-from clfeval.methods.recalibrate.models import ModelRecalibration
+from clfeval.methods.estimates import Design
+from clfeval.methods.recalibration.assessment import Assessment
+from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName, class_rows
+from clfeval.methods.recalibration.model_recalibration import WITHOUT_LIMITS, ModelRecalibration
+from clfeval.methods.score_groups import calibration_rows
 
 PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
@@ -67,6 +70,33 @@ def _parameter_cells(calibrator: Calibrator | None) -> Row:
     if not isinstance(calibrator, LogOddsCalibrator):
         return dict.fromkeys(names)
     return {name: getattr(calibrator, name) for name in names}
+
+
+def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> list[Row]:
+    """Return tenths of the rows by score: mean score, mean recalibrated score, observed share.
+
+    counts: the scores of the model, from which its calibrator was fitted.
+    """
+    calibrator = model.calibrator
+    if calibrator is None or model.reason not in (None, *WITHOUT_LIMITS):
+        return []
+    rows_of_score = class_rows(counts).sum(axis=0)
+    recalibrated = calibrator.calibrate(counts.scores)
+    groups = list[Row]()
+    for row in calibration_rows(None, model.model, counts, level, Design()):
+        low, high = (cell_value(row[end]) for end in ("from", "to"))
+        first, last = np.searchsorted(counts.scores, [low or 0.0, high or 0.0])
+        part = slice(first, last + 1)
+        mean = np.average(recalibrated[part], weights=rows_of_score[part])
+        groups.append(
+            {
+                "model": model.model,
+                **{name: row[name] for name in ("bin", "rows", "mean_score")},
+                "mean_recalibrated": float(mean),
+                "observed": row["observed"],
+            }
+        )
+    return groups
 
 
 def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import Any, Literal
 
@@ -31,54 +30,12 @@ from clfeval.methods.confidence_limits import exact_limits
 from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
-from clfeval.methods.measurement.net_benefits import confusions_at, confusions_between
+from clfeval.methods.measurement.net_benefits import confusions_at
+from clfeval.methods.score_groups import first_reaching
 from clfeval.records import replace
 
-BINS = 10
 TESTS = ("intercept and slope", "groups by score")
 MOST = 2**17  # scores of rows in clusters, or with weights, that are tested one by one
-
-
-def calibration_rows(
-    label: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
-) -> Rows:
-    """Return the bins of the reliability diagram: about a tenth of the rows each, by score.
-
-    Equal scores are in one bin. observed: the share of positives, with Clopper-Pearson limits, in
-    clusters of counts divided by the design effect.
-    Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
-    """
-    below = counts.running.sum(axis=0)
-    m, total = len(counts.scores), below[-1]
-    tenths = first_reaching(
-        lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
-        np.arange(1.0, BINS),
-        m,
-    )
-    starts = np.append(0, tenths)
-    starts = starts[np.diff(below[starts], append=total) > 0]
-    first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
-    last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
-    found = confusions_between(counts, first, last + 1)
-    bins = [slice(*ends) for ends in pairwise([*starts.tolist(), m])]
-    sums = [counts.sums(one).sum() for one in bins]
-    cells, rows = Cells.at_prevalence(found), found.tp + found.fp
-    columns = {
-        "bin": range(1, len(first) + 1),
-        "from": counts.scores[first].tolist(),
-        "to": counts.highest[last].tolist(),
-        "rows": from_units(rows, counts.unit).tolist(),
-        "mean_score": (sums / rows).tolist(),
-    }
-
-    def made() -> list[Row]:
-        bounds = None
-        if level is not None:  # of the precision, where the rows of a bin are predicted positive
-            bounds = exact_limits("precision", cells, level=level, design=design)
-        observed = estimate_column(divide(found.tp, rows), bounds, cells, ())
-        return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
-
-    return deferred_rows(len(first), made)
 
 
 def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: int) -> list[Row]:
@@ -174,17 +131,6 @@ def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Int
     last = np.array([m - 1])
     at = first_reaching(along, np.linspace(0, along(last)[0], limit), m)
     return np.unique(np.concatenate([[0], np.minimum(at, m - 1), last]))
-
-
-def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
-    """Return the first of m indices at which a rising function reaches each target, else m."""
-    low, high = np.zeros(len(targets), np.int64), np.full(len(targets), m)
-    while (between := low < high).any():
-        middle = (low + high) // 2
-        before = rising(np.minimum(middle, m - 1)) < targets
-        low = np.where(between & before, middle + 1, low)
-        high = np.where(between & ~before, middle, high)
-    return low
 
 
 def curve_rows(

@@ -102,9 +102,23 @@ def _band_scores(counts: ScoreCounts) -> Floats:
     if len(inner) < 2:
         return inner
     shares = np.linspace(DRAWN_SHARE, 1 - DRAWN_SHARE, _POINTS)
-    quantiles = row_quantiles(scores, rows[used], shares, counts.unit)
+    quantiles = row_quantiles(scores, rows[used], shares, _units_per_row(counts))
     quantiles = np.clip(quantiles, inner[0], inner[-1])
     return np.unique([*np.linspace(quantiles[0], quantiles[-1], _POINTS), *quantiles])
+
+
+def _units_per_row(counts: ScoreCounts) -> float:
+    """Return how many units a row has: with sampling weights the effective weight of one.
+
+    With weights of rows in clusters, the mean weight of the rows of one cluster with equal scores
+    and truth, so that no scale of weights matters.
+    """
+    clusters = counts.clusters
+    if isinstance(clusters, RowWeights):
+        return clusters.weight
+    if clusters is not None and counts.unit != 1:
+        return float(clusters.n.mean())
+    return counts.unit
 
 
 def _curve_limits(
@@ -122,8 +136,7 @@ def _curve_limits(
     if not (parts[0].any() and parts[1].any()):
         return CurveLimits(*np.full((5, len(grid)), nan))
     clusters = counts.clusters
-    row = clusters.weight if isinstance(clusters, RowWeights) else counts.unit
-    fit = fit_spline(x, *parts, row)
+    fit = fit_spline(x, *parts, _units_per_row(counts))
     if isinstance(clusters, RowWeights):
         clusters = clusters.among(used)
     elif clusters is not None:

@@ -15,7 +15,7 @@ MOST_RANGES = 3  # named, those with the most rows
 MOST_MODELS = 2
 TOO_LOW, TOO_HIGH = "too low", "too high"
 
-Range = tuple[float, float, str]  # the lowest and the highest score, and the fault
+ScoreRange = tuple[float, float, str]  # the lowest and the highest score, and the fault
 
 
 def calibration_ranges_answer(models: Sequence[str], band: Sequence[Row]) -> list[Answer]:
@@ -36,9 +36,9 @@ def calibration_ranges_answer(models: Sequence[str], band: Sequence[Row]) -> lis
     return [Answer(CODE, " ".join(sentences), tuple(named_models))] if sentences else []
 
 
-def miscalibrated_ranges(rows: Sequence[Row]) -> list[Range]:
+def miscalibrated_ranges(rows: Sequence[Row]) -> list[ScoreRange]:
     """Return the ranges of neighbouring scores with one fault, of the most rows, by score."""
-    ranges: list[tuple[float, Range]] = []
+    ranges: list[tuple[float, ScoreRange]] = []
     for fault, group in groupby(rows, _fault):
         points = [*group]
         if fault:
@@ -57,7 +57,7 @@ def _fault(row: Row) -> str:
     return TOO_LOW if low > score else TOO_HIGH if high < score else ""
 
 
-def _describe_ranges(ranges: Sequence[Range], *, by_level: bool) -> Iterator[str]:
+def _describe_ranges(ranges: Sequence[ScoreRange], *, by_level: bool) -> Iterator[str]:
     """Yield the clauses on each run of ranges with one fault; the first has the verb."""
     verb = " are"
     for fault, group in groupby(ranges, lambda named_range: named_range[2]):

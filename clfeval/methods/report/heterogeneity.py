@@ -26,17 +26,19 @@ def _expit(x: Floats) -> Floats:
 SCALES: Mapping[str, tuple[Map, Map, Map]] = {
     "roc_auc": (lambda x: np.log(x / (1 - x)), lambda x: 1 / (x * (1 - x)), _expit),
     "oe_ratio": (np.log, lambda x: 1 / x, np.exp),
+    "calibration_slope": (np.asarray, np.ones_like, np.asarray),
 }
 
 
 def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None) -> list[Row]:
     """Return means over the slices of each facet, by measure and model; none without intervals.
 
-    rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale,
-    with standard errors (and bounds, added in quadrature) by the delta method. Slices without a
-    standard error, or with an area of 0 or 1, are left out; at least three are needed, five for
-    the prediction interval. Bins of a number are ordered: a new one is no draw from the same
-    distribution, so they have no rows.
+    rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale, of
+    the calibration slope as it is, with standard errors (and bounds, added in quadrature) by the
+    delta method. Slices without a standard error, or with an area of 0 or 1, are left out; at least
+    three are needed, five for the prediction interval. Bins of a number are ordered: a new one is
+    no draw from the same distribution, so they have no rows.
+    Source: Debray et al. 2017, BMJ 356:i6460.
     """
     labels = {str(row["slice"]) for row in rows if row["slice"] is not None}
     binned = {facet_of(label, facets) for label in labels if is_binned(label)}
@@ -45,7 +47,7 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
         value, name, error = as_estimate(row["value"]).value, str(row["measure"]), row["se"]
         if row["slice"] is None or name not in SCALES or value is None or not error:
             continue
-        if value > 0 and (name != "roc_auc" or value < 1):
+        if name == "calibration_slope" or (value > 0 and (name != "roc_auc" or value < 1)):
             key = facet_of(str(row["slice"]), facets), name, str(row["model"])
             if key[0] in binned:
                 continue

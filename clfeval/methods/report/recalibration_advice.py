@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Row
 from clfeval.formatting import format_number, quote_if_ambiguous, with_interval
-from clfeval.methods.recalibrate.answer import calibrator_formula, loss_title
-from clfeval.methods.recalibrate.models import ModelRecalibration, recalibrate_model
-from clfeval.methods.recalibrate.options import RecalibrateOptions
+from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
+from clfeval.methods.recalibration.method_names import RecalibrationSettings
+from clfeval.methods.recalibration.model_recalibration import ModelRecalibration, recalibrate_model
 from clfeval.placeholders import COMMAND, END
 
 ADVICE_CODE = "recalibrate"
@@ -29,8 +29,8 @@ def recalibration_advice(
         return []
     position = [columns.name for columns in predictions.models].index(model)
     counts = predictions.scores(position)[None].probabilities
-    options = RecalibrateOptions(level=level, seed=seed)
-    recalibration = recalibrate_model(model, counts, options, methods=["auto"])
+    settings = RecalibrationSettings(level=level, seed=seed, methods=("auto",))
+    recalibration = recalibrate_model(model, counts, settings)
     text = _advice_text(recalibration, level)
     return [Answer(ADVICE_CODE, text, (model,))] if text else []
 

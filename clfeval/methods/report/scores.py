@@ -24,7 +24,6 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.baselines import measures_with_baselines, score_baselines
 from clfeval.methods.report.calibration import (
     adjust_calibration_tests,
-    calibration_rows,
     calibration_test_rows,
     choose_thresholds,
     curve_rows,
@@ -58,6 +57,7 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     use_default_intervals,
 )
+from clfeval.methods.score_groups import calibration_rows
 from clfeval.records import dataclass, field, replace
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows

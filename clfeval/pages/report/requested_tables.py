@@ -387,8 +387,8 @@ def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
         columns,
         lead="mean",
         rank="asked",
-        note="prediction interval: of a new slice, from five slices on; τ of logit ROC AUC or log "
-        "O:E ratio; AUC of 0 or 1 and values without error left out",
+        note="prediction interval: of a new slice, from five slices on; τ of logit ROC AUC, log "
+        "O:E ratio or slope; AUC of 0 or 1 and values without error left out",
     )
 
 
@@ -465,7 +465,8 @@ MEANINGS: Mapping[str, str] = {
     "largest_gap": "largest difference of mean score and share of positives in a group",
     "heterogeneity.by": "the columns whose values are the slices",
     "heterogeneity.slices": "number of slices with a value and a standard error",
-    "heterogeneity.mean": "mean of the slices: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
+    "heterogeneity.mean": "mean of the slices: of logit ROC AUC, log O:E ratio or slope "
+    "(Hartung-Knapp)",
     "prediction": "prediction interval of a new slice, with tau from its confidence distribution; "
     "none with fewer than five slices",
     "tau": "standard deviation between slices on that scale, by restricted maximum likelihood; "

@@ -194,6 +194,7 @@ def thin(points: Floats) -> Floats:
 
 
 COLORED = 8  # models with a colour, at most
+SECOND_STATE = {"after": 2}  # the colour of series that are no models
 # Okabe and Ito's colours, distinct with any colour vision; on white the yellow is darker
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#9a8f00")
 DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e3a2c7", "#e69f00", "#8fd0f5", "#f2f2f2", "#f0e442")
@@ -231,8 +232,12 @@ class Colors:
         return cls({name: i for i, name in enumerate(kept, start=1)}, models)
 
     def color_of(self, name: str) -> int:
-        """Return the number of a colour: of a model, or 0, which is grey; of other names 1."""
-        return self.numbers.get(name, 0 if name in self.models or not name else 1)
+        """Return the number of a colour: of a model, or 0, which is grey; of other names 1.
+
+        What is after something has another colour than what is before it.
+        """
+        state_color = SECOND_STATE.get(name, 1)
+        return self.numbers.get(name, 0 if name in self.models or not name else state_color)
 
 
 def color_rules(tones: int, scope: str = "") -> str:

@@ -18,9 +18,9 @@ from scipy.special import expit, ndtr
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.probability import log_losses, squared_errors
-from clfeval.methods.recalibrate.assessment import Assessment, assess_methods
-from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS
-from clfeval.methods.recalibrate.options import METHODS
+from clfeval.methods.recalibration.assessment import Assessment, assess_methods
+from clfeval.methods.recalibration.method_fits import FLEXIBLE, FLEXIBLE_ROWS
+from clfeval.methods.recalibration.method_names import METHODS
 from clfeval.records import replace
 from tests.benchmarks.coverage import Line
 

@@ -14,16 +14,16 @@ import clfeval
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.calibrators import LogOddsCalibrator
-from clfeval.methods.recalibrate.assessment import assess_methods
-from clfeval.methods.recalibrate.cross_fitting import (
+from clfeval.methods.recalibration.assessment import assess_methods
+from clfeval.methods.recalibration.cross_fitting import (
     FOLDS,
     class_rows,
     cross_fitted_gains,
     deal_folds,
     design_effect,
 )
-from clfeval.methods.recalibrate.gain import Gain
-from clfeval.methods.recalibrate.method_fits import MethodFitter, closed_test
+from clfeval.methods.recalibration.gain import Gain
+from clfeval.methods.recalibration.method_fits import MethodFitter, closed_test
 from clfeval.records import replace
 
 

@@ -22,7 +22,6 @@ from clfeval.methods.curves import GRID, RocPoints, decision_rows, isotonic_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.net_benefits import net_benefit
 from clfeval.methods.report.calibration import (
-    calibration_rows,
     choose_points,
     choose_thresholds,
     curve_rows,
@@ -30,6 +29,7 @@ from clfeval.methods.report.calibration import (
     roc_band_rows,
     threshold_rows,
 )
+from clfeval.methods.score_groups import calibration_rows
 from tests.benchmarks.coverage.acting import claims, undone
 
 

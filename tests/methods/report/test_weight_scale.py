@@ -17,6 +17,7 @@ from tests.thoroughness import thinned
 
 ROWS = 60
 GROWING = {"spiegelhalter_z", "hosmer_lemeshow", "ece_debiased"}  # with the number of rows
+GROWING |= {"ici", "e50", "e90"}  # knots, and quantiles over rows
 TOP = ("precision@k:k=5", "recall@k:k=5", "gain@k:k=5", "lift@k:k=5")
 TWO = (
     "all",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from math import log2, sqrt
+from math import log, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 import sklearn.metrics as sk
 import statsmodels.api as sm
+from sklearn.isotonic import IsotonicRegression
 
 import clfeval
 from tests.thoroughness import thinned
@@ -193,6 +194,38 @@ def groups_of_ten(y: Any, p: Any, w: Any, exact: list[Fraction]) -> float:
     return float(sum((o - e) ** 2 / (e * (1 - e / n)) for o, e, n in parts))
 
 
+def quantile_of_rows(values: Any, w: Any, share: float) -> float:
+    """Return a quantile, linear between the rows around (rows - 1) x share; w counts rows."""
+    order = np.argsort(values)
+    running = np.round(np.cumsum(w[order]), 7)
+    place = round(share * (running[-1] - 1), 7)
+    low, high = (
+        values[order][min(np.searchsorted(running, math.floor(place) + k, "right"), len(w) - 1)]
+        for k in (0, 1)
+    )
+    return float(low + (place % 1) * (high - low))
+
+
+def spline_distances(y: Any, p: Any, w: Any) -> dict[str, float]:
+    """Return ICI, E50 and E90 of a spline of three knots, or of a line below 50 rows of a class."""
+    x = np.log(p) - np.log1p(-p)
+    design = [np.ones(len(x)), x]
+    assert len(np.unique(p)) > 20
+    assert max((w * y).sum(), (w * ~y).sum()) < 200
+    if min((w * y).sum(), (w * ~y).sum()) >= 50:
+        a, b, c = (quantile_of_rows(x, w, share) for share in (0.1, 0.5, 0.9))
+        cubes = [np.maximum(x - knot, 0) ** 3 for knot in (a, b, c)]
+        term = cubes[0] - cubes[1] * (c - a) / (c - b) + cubes[2] * (b - a) / (c - b)
+        design.append(term / (c - a) ** 2)
+    fit = sm.GLM(y.astype(float), np.array(design).T, sm.families.Binomial(), freq_weights=w)
+    distances = np.abs(fit.fit(tol=1e-14, maxiter=200).mu - p)
+    return {
+        "ici": np.average(distances, weights=w),
+        "e50": quantile_of_rows(distances, w, 0.5),
+        "e90": quantile_of_rows(distances, w, 0.9),
+    }
+
+
 def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
     """Return what scores say; w counts rows, by exact fractions for borders."""
     a: dict[str, Any] = {"sample_weight": w}
@@ -204,6 +237,9 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
     ones = sm.GLM(
         y.astype(float), np.ones(len(y)), sm.families.Binomial(), offset=logit, freq_weights=w
     ).fit(tol=1e-14, maxiter=200)
+    isotonic = np.clip(IsotonicRegression().fit(p, y, w).predict(p), 0, 1)
+    after = sk.brier_score_loss(y, isotonic, **a), sk.log_loss(y, isotonic, **a)
+    entropy = -share * log(share) - (1 - share) * log(1 - share)
     sure = np.round(np.maximum(p, 1 - p), 12)  # 1 - .42 is no .58 in floats
     right = (p > 0.5) == y
     risks = [(w * ~right)[sure >= c].sum() / w[sure >= c].sum() for c in np.unique(sure)]
@@ -239,6 +275,12 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
         "spiegelhalter_z": (w * (y - p) * (1 - 2 * p)).sum()
         / sqrt((w * (1 - 2 * p) ** 2 * p * (1 - p)).sum()),
         "brier_uncertainty": share * (1 - share),
+        "brier_miscalibration": brier - after[0],
+        "brier_discrimination": share * (1 - share) - after[0],
+        "log_loss_uncertainty": entropy,
+        "log_loss_miscalibration": losses - after[1],
+        "log_loss_discrimination": entropy - after[1],
+        **spline_distances(y, p, w),
         "overconfidence": ((w * sure).sum() - (w * right).sum()) / total,
         "aurc": np.mean(risks),
         "selective_accuracy:coverage=0.6": top(right, sure, w, 0.6) / (0.6 * total),

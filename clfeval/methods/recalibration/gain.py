@@ -13,7 +13,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.influence_and_clusters import mean_covariance
-from clfeval.methods.recalibrate.cross_fitting import (
+from clfeval.methods.recalibration.cross_fitting import (
     FOLDS,
     CrossFittedGains,
     LossName,

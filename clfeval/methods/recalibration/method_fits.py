@@ -18,7 +18,7 @@ from clfeval.measures.calibrators import (
     fit_log_odds,
 )
 from clfeval.measures.probability import log_losses
-from clfeval.methods.recalibrate.options import Method
+from clfeval.methods.recalibration.method_names import Method
 from clfeval.records import dataclass
 
 NESTED: tuple[LogOddsMethod, ...] = ("none", "shift", "logistic", "beta")  # of the closed test

@@ -12,10 +12,10 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import split_into_folds
 from clfeval.measures.logistic import fit_line, log_odds, log_odds_slice
+from clfeval.measures.logistic_regression import inverse_logit
 from clfeval.measures.probability import log_losses, squared_errors
-from clfeval.measures.regression import inverse_logit
-from clfeval.methods.recalibrate.method_fits import MethodFitter
-from clfeval.methods.recalibrate.options import Method
+from clfeval.methods.recalibration.method_fits import MethodFitter
+from clfeval.methods.recalibration.method_names import Method
 from clfeval.records import dataclass
 
 LossName = Literal["log_loss", "brier"]

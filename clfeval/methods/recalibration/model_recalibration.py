@@ -10,15 +10,15 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibrators import Calibrator, shift_log_odds
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.recalibrate.assessment import (
+from clfeval.methods.recalibration.assessment import (
     Assessment,
     GainEstimate,
     assess_methods,
     contradicted_rows,
 )
-from clfeval.methods.recalibrate.cross_fitting import LOSSES, LossName, class_rows, rows_in_effect
-from clfeval.methods.recalibrate.method_fits import FLEXIBLE, FLEXIBLE_ROWS
-from clfeval.methods.recalibrate.options import METHODS, Method, RecalibrateOptions
+from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName, class_rows, rows_in_effect
+from clfeval.methods.recalibration.method_fits import FLEXIBLE, FLEXIBLE_ROWS
+from clfeval.methods.recalibration.method_names import METHODS, Method, RecalibrationSettings
 from clfeval.records import dataclass, field
 
 WITHOUT_LIMITS = ("few_clusters", "too_few_rows")  # reasons of a calibrator without a gain
@@ -97,27 +97,24 @@ class ModelRecalibration:
 
 
 def recalibrate_model(
-    model: str,
-    counts: ScoreCounts,
-    options: RecalibrateOptions,
-    methods: Sequence[Method] = METHODS,
+    model: str, counts: ScoreCounts, settings: RecalibrationSettings
 ) -> ModelRecalibration:
     """Return the methods that the rows of a model allow, assessed on new rows."""
     rows = class_rows(counts).sum(axis=1) / counts.unit
     if not rows.all():
-        return ModelRecalibration(model, options.method, table_reason="single_class")
+        return ModelRecalibration(model, settings.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
-        return ModelRecalibration(model, options.method, table_reason="not_probabilities")
+        return ModelRecalibration(model, settings.method, table_reason="not_probabilities")
     few_rows = bool(rows.min() < FEWEST_OF_CLASS)
     allowed = available_methods(counts, few_rows=few_rows)
-    stream = random_stream(options.seed, f"{model}\0recalibrate")
+    stream = random_stream(settings.seed, f"{model}\0recalibrate")
     return ModelRecalibration(
         model,
-        "shift" if few_rows else options.method,
+        "shift" if few_rows else settings.method,
         assess_methods(
             counts,
-            [method for method in allowed if few_rows or method in methods],
-            options.level,
+            [method for method in allowed if few_rows or method in settings.methods],
+            settings.level,
             stream,
         ),
         {
@@ -130,13 +127,13 @@ def recalibrate_model(
         (float(counts.scores[0]), float(counts.scores[-1])),
         counts.digest(),
         counts.digest(clusters=False),
-        _prior_shift(rows, options),
+        _prior_shift(rows, settings),
     )
 
 
-def _prior_shift(rows: Floats, options: RecalibrateOptions) -> float:
+def _prior_shift(rows: Floats, settings: RecalibrationSettings) -> float:
     """Return what the log odds move by from the prevalence of the rows to that asked for."""
-    population = options.population
+    population = settings.population
     return 0.0 if population is None else log(population.ratio) - log(rows[0] / rows[1])
 
 

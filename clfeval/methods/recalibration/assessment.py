@@ -10,7 +10,7 @@ from clfeval.arrays import Counts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.calibrators import PARAMETERS, Calibrator
 from clfeval.measures.logistic import log_odds_slice
-from clfeval.methods.recalibrate.cross_fitting import (
+from clfeval.methods.recalibration.cross_fitting import (
     LOSSES,
     MOST_SCORES,
     CrossFittedGains,
@@ -20,7 +20,7 @@ from clfeval.methods.recalibrate.cross_fitting import (
     design_effect,
     rows_in_effect,
 )
-from clfeval.methods.recalibrate.gain import (
+from clfeval.methods.recalibration.gain import (
     Gain,
     Verdict,
     auto_gain,
@@ -29,8 +29,8 @@ from clfeval.methods.recalibrate.gain import (
     highest_limit,
     one_sided_quantile,
 )
-from clfeval.methods.recalibrate.method_fits import MethodFitter
-from clfeval.methods.recalibrate.options import Method
+from clfeval.methods.recalibration.method_fits import MethodFitter
+from clfeval.methods.recalibration.method_names import Method
 from clfeval.records import dataclass
 
 FEWEST_FOR_LIMITS = 16  # rows of the rarer class, from which limits of a gain were simulated

@@ -1,0 +1,35 @@
+"""The names of recalibration methods, and what a recalibration is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from clfeval.records import dataclass
+
+if TYPE_CHECKING:
+    from clfeval.measures.record import Population
+
+Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
+METHODS: tuple[Method, ...] = (
+    "none",
+    "shift",
+    "temperature",
+    "logistic",
+    "beta",
+    "isotonic",
+    "auto",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecalibrationSettings:
+    """The method, the level and the seed of its limits, and the population it is for.
+
+    methods: those assessed; population: None for that of the rows.
+    """
+
+    method: Method = "auto"
+    level: float = 0.95
+    seed: int = 0
+    population: Population | None = None
+    methods: tuple[Method, ...] = METHODS
