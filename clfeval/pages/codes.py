@@ -98,6 +98,7 @@ ERRORS: Mapping[str, str] = {
     "one-hot": "A row has not exactly one 1 among the 0/1 columns of the classes.",
     "open-files": "The system refuses to open more files.",
     "other-positive": "A calibrator was fitted with another positive class.",
+    "other-scale": "A calibrator was fitted to reversed scores or percentages, and these are not.",
     "other-schema": "A file was written by another version in another form.",
     "output": "Standard output or a file cannot be written.",
     "outside-scale": "A metric is outside the range that it is scaled from.",

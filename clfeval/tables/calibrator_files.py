@@ -27,7 +27,8 @@ class StoredCalibrator:
     """The calibrator of a model and its method.
 
     score_range: the lowest and highest score it was fitted to; digest: of the counts of
-    scores, whatever their clusters.
+    scores, whatever their clusters. scale: what was added to the numbers of the column, and before
+    by what they were divided; None where it is unknown, as of counts.
     """
 
     model: str
@@ -35,6 +36,7 @@ class StoredCalibrator:
     calibrator: Calibrator
     score_range: tuple[float, float]
     digest: str
+    scale: tuple[float, float] | None = None
 
     @property
     def column(self) -> str:
@@ -87,6 +89,7 @@ class CalibratorFile:
                     "method": stored.method,
                     "score_range": list(stored.score_range),
                     "digest": stored.digest,
+                    "scale": None if stored.scale is None else list(stored.scale),
                     **_parameters(stored.calibrator),
                 }
                 for stored in self.calibrators
@@ -166,6 +169,16 @@ def _number(record: Mapping[str, Any], key: str, place: str) -> float:
     return float(number)
 
 
+def _pair(record: Mapping[str, Any], key: str, place: str) -> tuple[float, float]:
+    """Return the two numbers of a key; ValueError with the place."""
+    location = f"{place}.{key}"
+    numbers = _cell(record, key, list, place)
+    if len(numbers) != 2:
+        raise ValueError(f"{location} is not a pair of numbers")
+    first, second = (_number({location: number}, location, "") for number in numbers)
+    return first, second
+
+
 def _pairs(record: Mapping[str, Any], key: str, place: str) -> list[tuple[float, float]]:
     """Return a list of pairs of numbers in 0 to 1; ValueError with the place."""
     pairs = list[tuple[float, float]]()
@@ -196,11 +209,10 @@ def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
         calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
         if not calibrator.rises:
             raise ValueError(f"{place}.power: the calibrator does not rise")
-    pair = _cell(record, "score_range", list, place)
-    if len(pair) != 2:
-        raise ValueError(f"{place}.score_range is not a pair of numbers")
-    location = f"{place}.score_range"
-    low, high = (_number({location: number}, location, "") for number in pair)
+    low, high = _pair(record, "score_range", place)
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"{location} is not a range within 0 to 1")
-    return StoredCalibrator(model, method, calibrator, (low, high), digest)
+        raise ValueError(f"{place}.score_range is not a range within 0 to 1")
+    scale = None if record.get("scale") is None else _pair(record, "scale", place)
+    if scale is not None and not scale[1]:
+        raise ValueError(f"{place}.scale divides by 0")
+    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale)

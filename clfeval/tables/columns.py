@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Mode = Literal["fast", "plain", "loose"]
 # Also in a frame of rows: KEY, the id of the observation, or every field with flags of the scan.
 Also = Literal["nothing", "key", "watch"]
+AS_WRITTEN = (0.0, 1.0)  # the scale of scores that are not changed
 KEY, WRONG = "__clfeval_key", "__clfeval_wrong"  # WRONG: the rows of an id conflict
 
 
@@ -112,6 +113,10 @@ class Columns:
         """Columns with one value per observation: truth, slices, weight, cluster."""
         names = (self.truth, *self.by, self.weight, self.cluster)
         return tuple(dict.fromkeys(name for name in names if name))
+
+    def scale(self, column: str) -> tuple[float, float]:
+        """Return what is added to the scores of a column, and before by what they are divided."""
+        return self.scaled.get(column, AS_WRITTEN)
 
     def label(self, column: str, mode: Mode = "plain") -> CellReading:
         """Return how a column of labels is read."""

@@ -12,6 +12,7 @@ from clfeval.errors import UsageError
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
+from clfeval.tables.columns import AS_WRITTEN
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -44,7 +45,7 @@ def sql_expression(stored: StoredCalibrator) -> str:
 
     Numbers have an exponent, so that DuckDB and Spark read them as doubles.
     """
-    name = _sql_name(stored.model)
+    name = _sql_score(stored)
     calibrator = stored.calibrator
     if isinstance(calibrator, LogOddsCalibrator):
         logit = f"{_number(calibrator.intercept)} + {_number(calibrator.power)} * ln({name})"
@@ -52,6 +53,15 @@ def sql_expression(stored: StoredCalibrator) -> str:
         condition = f"{name} > 0 AND {name} < 1"
         return f"CASE WHEN {condition} THEN 1 / (1 + exp(-({logit}))) ELSE {name} END"
     return _step_expression(name, calibrator)
+
+
+def _sql_score(stored: StoredCalibrator) -> str:
+    """Return the score as it was evaluated: the column, divided and reversed as for the fit."""
+    name = _sql_name(stored.model)
+    if stored.scale is None or stored.scale == AS_WRITTEN:
+        return name
+    offset, divisor = stored.scale
+    return f"({_number(offset)} + {name} / {_number(divisor)})"
 
 
 def _step_expression(name: str, calibrator: StepCalibrator) -> str:

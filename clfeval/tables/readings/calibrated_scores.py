@@ -11,7 +11,7 @@ from clfeval.errors import DataError, UsageError, bad_option, list_names, quote_
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
-from clfeval.tables.calibrator_files import CalibratorFile, read_calibrator_file
+from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, read_calibrator_file
 from clfeval.tables.columns import CalibratedColumn, Columns, ModelColumns
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input, match_names
@@ -39,6 +39,7 @@ def with_calibrated_models(
                 message = f"there is a column of this name, that the calibrator of {file.name} adds"
                 hint = "rename the column, or leave the calibrator out"
                 raise DataError.new(message, "column-exists", None, None, stored.column, hint=hint)
+            _check_scale(columns.scale(model.columns[0]), stored, file.name)
             calibrated[stored.column] = CalibratedColumn(model.columns[0], stored, file)
             recalibrated = ModelColumns(stored.column, "score", (stored.column,))
             derived.setdefault(model.name, []).append(recalibrated)
@@ -48,6 +49,29 @@ def with_calibrated_models(
             models.append(model)
         models += derived.get(model.name, [])
     return replace(columns, models=tuple(models), calibrated=calibrated)
+
+
+def _check_scale(scale: tuple[float, float], stored: StoredCalibrator, file: str) -> None:
+    """Raise DataError where scores are read on another scale than those that fitted a calibrator.
+
+    scale: what is added to scores, and before by what they are divided.
+    """
+    if stored.scale is None or stored.scale == scale:
+        return
+    message = f"its calibrator of {quote_name(stored.model)} is of scores "
+    message += f"{_describe_scale(stored.scale)}, but here they are {_describe_scale(scale)}"
+    suffixes = [":percent"] * (abs(stored.scale[1]) > 1) + [":reversed"] * (stored.scale[1] < 0)
+    options = [f"{OPTION}--model {stored.model}{suffix}{END}" for suffix in suffixes]
+    hint = f"add {' '.join(options)}" if options else "read the scores as for the fit"
+    raise DataError.new(message, "other-scale", file, hint=hint)
+
+
+def _describe_scale(scale: tuple[float, float]) -> str:
+    """Return how scores are read, in words."""
+    offset, divisor = scale
+    words = ["divided by 100"] * (abs(divisor) > 1)
+    words += ["subtracted from 1" if offset else "negated"] * (divisor < 0)
+    return " and ".join(words) or "as they are"
 
 
 def refuse_calibrators(roles: Input) -> None:

@@ -138,6 +138,44 @@ def test_a_calibrator_changes_scores_as_they_are_evaluated(scale: str, new: pl.D
     nearly(found, tables_of("report", "new.csv", *plain)["models"])
 
 
+SCALES = {  # option, the column from probabilities, words of the error
+    "percent": ("gbm:percent", lambda p: p * 100, "divided by 100, but here they are as they are"),
+    "reversed": ("gbm:reversed", lambda p: 1 - p, "subtracted from 1, but here they are as they"),
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_calibrator_is_for_scores_on_the_scale_it_was_fitted_to(scale: str, folder: Path) -> None:
+    """Also its SQL: probabilities p are 100 p or 1 - p in the column."""
+    del folder
+    option, column_of, words = SCALES[scale]
+    table = random_table(1, 300, slope=0.4).rename({"gbm": "p"})
+    p = table["p"].to_numpy()
+    table = table.with_columns(gbm=pl.Series(column_of(p))).drop("p")
+    table.write_csv("fit.csv")
+    fit = ["--model", option, "--method", "logistic", "--save", FILE, "--save", "m.sql", "-q"]
+    assert program("recalibrate", "fit.csv", "--id", "id", *fit).code == 0
+    file = read_calibrators(FILE, Path(FILE).read_text(encoding="utf-8"))
+    q = file.by_model["gbm"].calibrate(p)
+    other = table.with_columns(truth=1 - pl.col("truth"))
+    other.write_csv("other.csv")
+    asked = ["--id", "id", "--positive", "1", "--model", THROUGH]
+    tables_of("report", "other.csv", *asked, "--model", option)
+    save = ["--calibrator", FILE, "--save", "out.parquet", "-q"]
+    assert program("recalibrate", "other.csv", *save, "--model", option).code == 0
+    assert pl.read_parquet("out.parquet")["gbm+logistic"].to_numpy() == pytest.approx(q, abs=1e-12)
+    expression = Path("m.sql").read_text(encoding="utf-8")
+    with duckdb.connect() as connection:
+        connection.register("rows", table)
+        found = connection.sql(f'SELECT id, {expression} FROM "rows" ORDER BY id').pl()
+    assert found["gbm_logistic"].to_numpy() == pytest.approx(q, abs=1e-12)
+    random_table(3).write_csv("plain.csv")
+    for command in (["report", "plain.csv", *asked], ["recalibrate", "plain.csv", *save]):
+        done = program(*command)
+        assert (done.code, "[other-scale]" in done.err, words in done.err) == (3, True, True)
+        assert f"add --model {option}" in done.err
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_frames_of_every_library_are_read_through_calibrators(
     engine: str, new: pl.DataFrame
@@ -416,6 +454,8 @@ DAMAGE = {  # path into the file, another value (None: none), the place that is 
     "no class": (("positive",), 1, "positive is not a text"),
     "one limit": (("calibrators", 0, "score_range"), [0.5], "calibrators[0].score_range is not a"),
     "a range outside": (("calibrators", 0, "score_range"), [0.5, 2], "is not a range within 0"),
+    "half a scale": (("calibrators", 0, "scale"), [1], "calibrators[0].scale is not a pair"),
+    "a scale of 0": (("calibrators", 0, "scale"), [1, 0], "calibrators[0].scale divides by 0"),
     "no knots": (("calibrators", 0, "knots"), [], "calibrators[0].knots is empty"),
     "falling knots": (("calibrators", 0, "knots"), [[0.1, 0.5], [0.2, 0.4]], "knots[1] does not"),
     "a knot outside": (("calibrators", 0, "knots"), [[0.1, 1.5]], "knots[0] is not in 0 to 1"),
