@@ -338,8 +338,8 @@ def recalibrate(
     rows. It is cross-fitted over ten random folds of rows or clusters. It is undefined, with a
     reason, for labels, for scores outside 0 to 1, without rows of both classes and where scores
     separate them. With `calibrator`, a saved file, the result has the columns that its calibrators
-    add to a table, which needs no truth; `save` writes it as .parquet, .csv or .ndjson. Tables are
-    never changed. Raises UsageError and DataError.
+    add to a table. Such a table needs no truth, and `save` writes it as .parquet, .csv or .ndjson.
+    Tables are never changed. Raises UsageError and DataError.
     Sources: Cox 1958, Biometrika 45:562; Vergouwe et al. 2017, Statistics in Medicine 36:4529;
     Nadeau and Bengio 2003, Machine Learning 52:239.
     """

@@ -15,6 +15,8 @@ from clfeval.methods.provenance import build_signature
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.options.declaration import changed_options
 from clfeval.placeholders import END, OPTION
+from clfeval.records import replace
+from clfeval.tables.calibrator_files import CalibratorFile
 from clfeval.tables.columns import CalibratedColumn
 from clfeval.tables.input import Input
 from clfeval.tables.invalid_cells import check_structure
@@ -87,9 +89,15 @@ def stored_result(
             ]
         },
         answer=(_answer(table),),
-        extras={"recalibrated": table},
+        extras={"recalibrated": table, "calibrators": _applied_calibrators(table)},
         warnings=tuple(_notes(table.added, facts)),
     )
+
+
+def _applied_calibrators(table: RecalibratedTable) -> CalibratorFile:
+    """Return the calibrators of the added columns."""
+    calibrators = [column.stored for column in table.added.values()]
+    return replace(table.calibrators, calibrators=calibrators)
 
 
 def _column_row(name: str, column: CalibratedColumn, facts: ScoreFacts) -> Row:

@@ -547,7 +547,10 @@ def test_several_models_files_and_scales_are_recalibrated_together(new: pl.DataF
     percents[:100].write_csv("a.csv")
     percents[100:].write_csv("b.csv")
     words = ["--calibrator", "all.json", "--model", "gbm:percent", "--model", "other"]
-    result = tables_of("recalibrate", "a.csv", "b.csv", *words, "--save", "out.parquet")
+    words += ["--save", "out.parquet", "--save", "again.calibrator.json"]
+    result = tables_of("recalibrate", "a.csv", "b.csv", *words)
+    again = read_calibrators("again", Path("again.calibrator.json").read_text(encoding="utf-8"))
+    assert again.models == ["gbm", "other"]
     assert [row["column"] for row in result["columns"]] == ["gbm+logistic", "other+isotonic"]
     assert [row["rows"] for row in result["columns"]] == [300, 300]
     after = pl.read_parquet("out.parquet")
