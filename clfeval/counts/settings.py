@@ -262,6 +262,7 @@ def _settings_of_first_rows(opened: Predictions, positive: str) -> CountSettings
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
         columns = opened.layout.models(files, columns, opened.profiles, roles)
+        roles = replace(roles, model=(*roles.model, *columns.calibrated))
     # with more than two classes the most probable is predicted, unless a threshold is given
     thresholds = {model.name: _threshold_of(model, columns, roles) for model in columns.models}
     for model in columns.models:

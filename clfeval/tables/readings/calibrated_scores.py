@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -19,13 +19,13 @@ from clfeval.tables.profiles import ROUNDED, ColumnProfile
 
 
 def with_calibrated_models(
-    columns: Columns, profiles: Mapping[str, ColumnProfile], roles: Input
+    columns: Columns, names_in_use: Collection[str], roles: Input
 ) -> Columns:
     """Return columns with a further model for each one that is read through a calibrator.
 
-    Models that are named with a calibrator only are not evaluated themselves. Errors: UsageError
-    for a model without scores; DataError where the file has no calibrator of it, or the table has
-    the column already.
+    Models that are named with a calibrator only are not evaluated themselves. names_in_use: of
+    columns, or of the models of a long table. Errors: UsageError for a model without scores;
+    DataError where the file has no calibrator of it, or the name is taken.
     """
     if not roles.calibrations:
         return columns
@@ -35,11 +35,11 @@ def with_calibrated_models(
         file = read_calibrator_file(path)
         for model in _models_to_calibrate(columns, pattern, file):
             stored = file.calibrator_of(model.name)
-            if stored.column in profiles or stored.column in calibrated:
+            if stored.column in names_in_use or stored.column in calibrated:
                 message = f"there is a column of this name, that the calibrator of {file.name} adds"
                 hint = "rename the column, or leave the calibrator out"
                 raise DataError.new(message, "column-exists", None, None, stored.column, hint=hint)
-            _check_scale(columns.scale(model.columns[0]), stored, file.name)
+            _check_scale(columns.scale(columns.source(model)), stored, file.name)
             calibrated[stored.column] = CalibratedColumn(model.columns[0], stored, file)
             recalibrated = ModelColumns(stored.column, "score", (stored.column,))
             derived.setdefault(model.name, []).append(recalibrated)
@@ -140,6 +140,17 @@ def with_calibrated_numbers(frame: Frame, columns: Columns) -> Frame:
         if column.source in columns_of_frame:
             frame = with_calibrated_column(frame, column.source, name, column.stored.calibrator)
     return frame
+
+
+def models_in_file(columns: Columns) -> tuple[ModelColumns, ...]:
+    """Return the models whose scores a table has, those too that are only read by a calibrator."""
+    models = {
+        model.columns[0]: model for model in columns.models if model.name not in columns.calibrated
+    }
+    for column in columns.calibrated.values():
+        source = ModelColumns(column.stored.model, "score", (column.source,))
+        models.setdefault(column.source, source)
+    return tuple(models.values())
 
 
 def with_calibrated_column(frame: Frame, source: str, name: str, calibrator: Calibrator) -> Frame:

@@ -92,7 +92,9 @@ def with_scales(
         for model in models:
             _, divisor = scaled.get(model.columns[0], (0.0, 1.0))
             scaled[model.columns[0]] = (_offset_of_reversed(model, profiles), -divisor)
-    return with_calibrated_models(replace(columns, scaled=scaled), profiles, roles)
+    columns = replace(columns, scaled=scaled)
+    is_long = columns.answer != "" and not columns.models  # its models are found in the rows
+    return columns if is_long else with_calibrated_models(columns, profiles, roles)
 
 
 def _offset_of_reversed(model: ModelColumns, profiles: Mapping[str, ColumnProfile]) -> float:

@@ -95,6 +95,21 @@ def test_every_command_reads_scores_as_if_the_column_were_there(
     nearly(found, tables_of(*command.split(), "ready.csv", *both, "gbm+logistic"))
 
 
+@pytest.mark.parametrize("models", [["gbm", THROUGH], [THROUGH], [THROUGH, "other"]])
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_long_tables_are_read_as_wide_ones(kind: str, models: list[str], new: pl.DataFrame) -> None:
+    scores = [new.select("id", "truth", model=pl.lit(n), score=n) for n in ("gbm", "other")]
+    long = pl.concat(scores)
+    long.write_csv("long.csv")
+    long.write_parquet("long.parquet")
+    words = ["--positive", "1", *(word for name in models for word in ("--model", name))]
+    found = tables_of("report", f"long{kind}", *words)
+    wide = tables_of("report", "new.csv", "--id", "id", *words)
+    for table in ("models", "calibration"):
+        by_model = [sorted(tables[table], key=lambda row: row["model"]) for tables in (found, wide)]
+        nearly(*by_model)
+
+
 def test_a_reference_compares_the_model_with_itself_recalibrated(new: pl.DataFrame) -> None:
     both = ["--model", "gbm", "--model", THROUGH]
     rows = tables_of("report", "new.csv", *both, "--reference", "gbm")["comparisons"]
@@ -241,7 +256,7 @@ def test_columns_of_single_precision_are_calibrated_by_their_decimals(new: pl.Da
     assert found.tables["models"] == expected.tables["models"]
 
 
-FORMS = ("same file", "other order", "parquet", "packed", "other columns", "duckdb")
+FORMS = ("same file", "other order", "parquet", "packed", "other columns", "long", "duckdb")
 
 
 @pytest.mark.parametrize("cluster", ["", "patient"])
@@ -258,6 +273,8 @@ def test_rows_that_fitted_a_calibrator_are_refused_in_any_form(cluster: str, fol
     Path("packed").write_bytes(gzip.compress(Path("fit.csv").read_bytes()))
     mixed.with_columns(id=pl.col("id") + 7, more=pl.lit("x")).write_csv("other columns")
     shutil.copy("fit.csv", "same file")
+    parts = [table.select("id", "truth", model=pl.lit(n), score="gbm") for n in ("gbm", "rf")]
+    pl.concat(parts).write_csv("long")
     table.write_parquet("duckdb")
     for form in FORMS:
         words = ["--engine", "duckdb"] if form == "duckdb" else []
@@ -333,12 +350,6 @@ REFUSED = {  # words after the command; code, exit code, words of the message an
         "bad-option",
         2,
         "--join cannot be combined",
-    ),
-    "a long table": (
-        f"report long.csv --positive 1 --model {THROUGH}",
-        "bad-option",
-        2,
-        "a column of scores for each model",
     ),
     "three classes": (
         f"report three.csv --model {THROUGH}",
@@ -432,9 +443,6 @@ def test_what_cannot_be_read_is_said(case: str, new: pl.DataFrame) -> None:
         new.with_columns(pl.lit(0.5).alias("gbm+logistic")).write_csv(name)
     elif name == "three.csv":
         new.with_columns(truth=pl.col("id") % 3).write_csv(name)
-    elif name == "long.csv":
-        long = new.select("id", "truth", model=pl.lit("gbm"), score="gbm")
-        pl.concat([long, long.with_columns(model=pl.lit("rf"))]).write_csv(name)
     elif name == "n.counts.parquet":
         assert program("count", "new.csv", "--model", "gbm", "--save", name, "-q").code == 0
     done = program(*words.split())
