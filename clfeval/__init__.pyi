@@ -296,6 +296,7 @@ def recalibrate(
     cluster: Any = ...,
     prevalence: str | float | Sequence[str | float] | None = ...,
     method: Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"] = ...,
+    calibrator: str | PathLike[str] | None = ...,
     level: float = ...,
     seed: int = ...,
     on_open: Callable[[OpenedTable], None] | None = ...,

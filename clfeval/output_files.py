@@ -136,6 +136,11 @@ class Draft:
         self._lock = os.dup(handle)  # keeps the lock until the file has its name
         self.stream: TextIOWrapper = os.fdopen(handle, "w", encoding="utf-8", newline="")
 
+    @property
+    def path(self) -> Path:
+        """The path of the file, for a writer that takes no stream."""
+        return Path(self._name)
+
     def replace_target(self, mode: int) -> None:
         """Close the file and replace the target by it; OSError where that is not allowed."""
         os.chmod(self._name, mode)

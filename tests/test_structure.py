@@ -38,8 +38,8 @@ records:
 document: json_schema records
 measures: arrays errors placeholders records | numpy
 inference: arrays records | numpy scipy
-tables: arrays document errors json_schema options output_files placeholders records | backports
-  compression narwhals numpy polars yaml
+tables: arrays document errors json_schema measures options output_files placeholders records |
+  backports compression narwhals numpy polars yaml
 counts: arrays document errors formatting inference placeholders records tables | numpy
 pages: document formatting measures placeholders records
 compare: arrays counts document errors formatting inference json_schema measures options

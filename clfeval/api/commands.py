@@ -337,16 +337,34 @@ def recalibrate(
     (b = c), beta; isotonic fits steps. A gain is the fall of the log loss or the Brier score on new
     rows. It is cross-fitted over ten random folds of rows or clusters. It is undefined, with a
     reason, for labels, for scores outside 0 to 1, without rows of both classes and where scores
-    separate them. Tables are never changed. Raises UsageError and DataError.
+    separate them. With `calibrator`, a saved file, the result has the columns that its calibrators
+    add to a table. Such a table needs no truth, and `save` writes it as .parquet, .csv or .ndjson.
+    Tables are never changed. Raises UsageError and DataError.
     Sources: Cox 1958, Biometrika 45:562; Vergouwe et al. 2017, Statistics in Medicine 36:4529;
     Nadeau and Bengio 2003, Machine Learning 52:239.
     """
     from clfeval.methods.recalibrate.result import recalibration_result
 
+    if options.calibrator is not None:
+        yield from _recalibrated_columns(table, reading_options, options, on_open)
+        return
     with open_predictions(table, replace(reading_options, ranks=True)) as opened:
         counts = count_predictions(opened.announced(on_open), any_range=True)
         sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: recalibration_result(counts, options))
+
+
+def _recalibrated_columns(
+    table: object, reading_options: Input, options: RecalibrateOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
+    """Yield the result of adding the columns of stored calibrators to a table."""
+    from clfeval.methods.recalibrate.stored_result import check_options, stored_result
+    from clfeval.tables.recalibrated_table import open_recalibrated
+
+    check_options(reading_options, options)
+    with open_recalibrated(table, reading_options, str(options.calibrator)) as opened:
+        on_open(opened)
+        yield PreparedResult(lambda: stored_result(opened, reading_options, options), {})
 
 
 @public_function

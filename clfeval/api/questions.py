@@ -125,6 +125,7 @@ IMPOSSIBLE = (
     "class-column",
     "wrong-layout",
     "truth-of-ids",
+    "other-positive",
 )
 # codes of readings that are left out where another reading is settled
 DOUBTFUL = ("duplicate-row", "duplicate-id", "positive-needed")

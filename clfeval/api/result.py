@@ -168,7 +168,7 @@ class Result(Document):
                 "caption": caption,
                 "font": font and fspath(font),
             }
-            wanted = OutputRequest(table, shown, digits, options)
+            wanted = OutputRequest(table, shown, digits, options, "recalibrated" in self.extras)
             with SavedFiles(
                 names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
             ) as files:

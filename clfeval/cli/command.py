@@ -29,7 +29,7 @@ from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
 from clfeval.options.syntax import MEANT, MEANT_ELSEWHERE
 from clfeval.placeholders import fill_for_shell
-from clfeval.tables.input import split_path
+from clfeval.tables.input import split_calibrator, split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -198,8 +198,13 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
         return fill_result(result, fill_for_shell)
 
     files = (settings.get(option.name) for option in options if option.opt.reads)
-    paths = [*(split_path(table)[1] for table in tables), *filter(None, files)]
-    request = run.CommandRequest(command.name, paths, output, limits, history, dry=dry)
+    pairs = map(split_calibrator, settings.get("model") or ())
+    calibrators = [pair[1] for pair in pairs if pair is not None]
+    paths = [*(split_path(table)[1] for table in tables), *filter(None, files), *calibrators]
+    adds_columns = settings.get("calibrator") is not None
+    request = run.CommandRequest(
+        command.name, paths, output, limits, history, dry=dry, rows=adds_columns
+    )
     run.run_command(request, computed)
 
 

@@ -41,7 +41,13 @@ from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE
 from clfeval.placeholders import END, OPTION, fill_for_shell
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import split_path
-from clfeval.views.files import PICTURES, OutputRequest, SavedFiles, table_or_first
+from clfeval.views.files import (
+    PICTURES,
+    OutputRequest,
+    SavedFiles,
+    refuse_unsaved_rows,
+    table_or_first,
+)
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -55,7 +61,8 @@ MAX_GATE_LINES = 50  # missed gates listed, at most
 class CommandRequest:
     """What a command line asks for, besides the options of the computation.
 
-    tables: names of files that are read. dry: write no file.
+    tables: names of files that are read. dry: write no file. rows: files hold the rows of the input
+    with the columns of stored calibrators.
     """
 
     command: str
@@ -64,6 +71,7 @@ class CommandRequest:
     gates: Gates
     history: HistoryOptions | None = None
     dry: bool = False
+    rows: bool = False
 
     @property
     def batch(self) -> bool:
@@ -106,6 +114,9 @@ def run_command(
     screen = detect_screen()
     planned = request.shows_tables_of_plan
     wanted_output = requested_output(request.output, DRY_RUN if planned else request.command)
+    wanted_output = replace(wanted_output, rows=request.rows)
+    if request.rows and not request.dry:
+        refuse_unsaved_rows(request.output.save)
     with SavedFiles(
         request.output.save,
         inputs=request.protected_files,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from clfeval.counts import settings
 from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
+from clfeval.counts.calibrated_models import check_calibrators, refuse_scores_outside
 from clfeval.counts.files import count_table, refuse_fractions
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
@@ -66,6 +67,7 @@ def count_predictions(
         raise bad_option(f"{OPTION}--top{END} and {OPTION}--threshold{END} cannot be combined")
     try:
         counted = _count_as_read(opened, any_range=any_range or top is not None)
+        check_calibrators(counted)
         if counted.roles.scores not in (None, EXACT):
             _ = counted.bits  # raises where buckets are impossible
         if elsewhere and counted.multiclass:
@@ -120,7 +122,12 @@ def _as_stored(counted: PredictionCounts, opened: Predictions) -> PredictionCoun
     table, about = count_table(counted)
     native = nw.from_native(table.lazy())
     file = TableFile(opened.files[0].name, tuple(table.columns), native=native)
-    return PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
+    stored = PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
+    settled = stored.kept.settled
+    as_read = counted.kept.settled.columns  # how scores were read, for notes
+    columns = replace(settled.columns, scaled=as_read.scaled, calibrated=as_read.calibrated)
+    rows = replace(stored.kept, settled=replace(settled, columns=columns))
+    return replace(stored, kept=rows)
 
 
 def _count_as_read(opened: Predictions, *, any_range: bool) -> PredictionCounts:
@@ -175,6 +182,7 @@ def _count_patterns(
         grouped = group_rows(settled)  # the one pass
         if opened is not None and not opened.whole and has_other_facts(grouped, settled):
             raise settings.OtherFacts
+        refuse_scores_outside(settled, grouped.ranges)
         judged = check_patterns(grouped, settled)
         better = corrected_settings(judged, settled)
         if better is None:

@@ -208,15 +208,15 @@ class ScoreCounts(WeightedCounts):
             column.setflags(write=False)
         return self
 
-    def digest(self) -> str:
-        """Return the sha256 of scores and counts."""
+    def digest(self, *, clusters: bool = True) -> str:
+        """Return the sha256 of scores and counts; clusters: with those, or with weights."""
         found = sha256()
         units = (1, self.unit, self.unit)
         for column, unit in zip((self.scores, self.positives, self.negatives), units, strict=True):
             for start in range(0, len(column), _PIECE):
                 piece = from_units(column[start : start + _PIECE], unit)
                 found.update(np.ascontiguousarray(piece, "<f8").data)
-        if self.clusters is not None:
+        if clusters and self.clusters is not None:
             found.update(self.clusters.digest().encode())
         if self.buckets is not None:
             found.update(self.buckets.digest().encode())

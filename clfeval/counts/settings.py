@@ -262,6 +262,7 @@ def _settings_of_first_rows(opened: Predictions, positive: str) -> CountSettings
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
         columns = opened.layout.models(files, columns, opened.profiles, roles)
+        roles = replace(roles, model=(*roles.model, *columns.calibrated))
     # with more than two classes the most probable is predicted, unless a threshold is given
     thresholds = {model.name: _threshold_of(model, columns, roles) for model in columns.models}
     for model in columns.models:
@@ -274,6 +275,8 @@ def _settings_of_first_rows(opened: Predictions, positive: str) -> CountSettings
 def _threshold_of(model: ModelColumns, columns: Columns, roles: Input) -> float:
     """Return the threshold of a model on the scale of its scores as they are evaluated."""
     threshold = roles.threshold_of(model.name)
+    if model.name in columns.calibrated:
+        return threshold
     offset, divisor = columns.scaled.get(columns.source(model), (0.0, 1.0))
     is_percentage = abs(divisor) > 1 and threshold > 1
     if not roles.has_threshold(model.name) or not (divisor < 0 or is_percentage):
@@ -287,7 +290,12 @@ def _scores_like_classes(settled: CountSettings) -> dict[str, frozenset[str]]:
     They may be classes that truth lacks in its first rows.
     """
     models = settled.columns.models
-    scored = [model for model in models if model.kind == "score" and not settled.roles.kind]
+    calibrated = settled.columns.calibrated
+    scored = [
+        model
+        for model in models
+        if model.kind == "score" and not settled.roles.kind and model.name not in calibrated
+    ]
     texts_of = {model.name: settled.texts(model) for model in scored}
     return {
         name: texts

@@ -184,6 +184,9 @@ def _scale_notes(columns: Columns) -> list[ResultNote]:
     for name, offset in turned.items():
         text = f"{quote_name(name)} is reversed: its scores and thresholds are those of "
         notes.append(ResultNote("reversed", f"{text}{'1 minus it' if offset else 'minus it'}"))
+    for name, calibrated in columns.calibrated.items():
+        text = f"{quote_name(name)} has the scores of {quote_name(calibrated.stored.model)} as "
+        notes.append(ResultNote("recalibrated", f"{text}{calibrated.file.name} recalibrates them"))
     return notes
 
 

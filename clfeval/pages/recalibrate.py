@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.document import Document, Row, as_estimate
-from clfeval.formatting import join_names
+from clfeval.formatting import format_count, join_names
 from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL, format_class_counts
@@ -28,8 +28,6 @@ TABLES = (
             *cols("estimate", "gain"),
             *GAINS,
         ),
-        "",
-        1,
     ),
     Table(
         "methods",
@@ -40,12 +38,19 @@ TABLES = (
             Column("verdict", "text", among=(None, *VERDICTS)),
             *GAINS,
         ),
-        "",
     ),
     Table(
         "mapping",
         (MODEL, Column("method", "text", among=METHODS), *cols("part", "probability recalibrated")),
-        "",
+    ),
+    Table(
+        "columns",
+        (
+            MODEL,
+            Column("method", "text", among=METHODS),
+            *cols("text", "column"),
+            *cols("count", "rows missing outside at_ends"),
+        ),
     ),
     Table(
         "groups",
@@ -56,7 +61,6 @@ TABLES = (
             *cols("part", "mean_score mean_recalibrated"),
             *cols("estimate", "observed"),
         ),
-        "",
     ),
 )
 SHARE_RANGE = (0.0, 1.0)
@@ -70,13 +74,23 @@ GAIN_COLUMNS = {
 
 
 def headline(result: Document) -> list[str]:
-    """Return the headline: inputs, and the rows of each class."""
+    """Return the headline: inputs, and the rows of each class, or all without truth."""
     names = join_names([file.name for file in result.inputs])
+    if "columns" in result.tables:
+        return [f"Recalibrated scores of {names}: {format_count(result.summary['rows'], 'row')}"]
     return [f"Recalibration of {names}: {format_class_counts(result)}"]
 
 
-def page_tables(_: Document, __: int) -> Iterator[TableView]:
-    """Yield the method in force of each model, all methods, and what becomes of probabilities."""
+def page_tables(result: Document, __: int) -> Iterator[TableView]:
+    """Yield the method in force of each model, all methods, and what becomes of probabilities.
+
+    With stored calibrators the columns that they add.
+    """
+    if "columns" in result.tables:
+        columns = {name: name for name in ("model", "method", "column", "rows", "missing")}
+        columns |= {"outside\nfitted": "outside", "0 or 1": "at_ends"}
+        yield TableView("columns", "Columns that calibrators add", columns, rank="main")
+        return
     name_columns = {"model": "model", "method": "method"}
     yield TableView(
         "models",
@@ -167,6 +181,11 @@ GLOSSARY = {
     "observed": "share of positives in the group",
     "probability": "the score of a model",
     "recalibrated": "what the method makes of it",
+    "columns.column": "the column with the recalibrated scores",
+    "columns.rows": "rows of the table",
+    "columns.missing": "rows without a score, which stay so",
+    "columns.outside": "rows with a score outside those that the calibrator was fitted to",
+    "columns.at_ends": "rows with a score of exactly 0 or 1",
 }
 HEADINGS = {
     "gain in log loss": "log_loss_gain",

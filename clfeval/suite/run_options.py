@@ -20,8 +20,9 @@ from clfeval.records import dataclass
 from clfeval.suite.reading import BatchErrors, FilledText, Node, path_beside_file
 from clfeval.suite.schema import RunKeys, accepts_type, names_a_file, run_keys
 from clfeval.tables.frames import as_text
+from clfeval.tables.input import split_calibrator
 from clfeval.tables.yaml import plain_scalar_value
-from clfeval.views.files import format_of_file
+from clfeval.views.files import format_of_file, is_file_of_rows
 
 
 def resolve_path(given: Node, text: str) -> str:
@@ -79,6 +80,8 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
         value = resolve_path(given, value)
     elif isinstance(value, list) and option.opt.reads:
         value = [resolve_path(given, one) if isinstance(one, str) else one for one in value]
+    elif option.field == "model":
+        value = _resolve_calibrators(given, value)
     try:
         _check(option, value)
     except ClfevalError as error:
@@ -88,6 +91,14 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
         wrong.take(error, where)
         return None
     return (value,)
+
+
+def _resolve_calibrators(node: Node, value: object) -> object:
+    """Return models with the files of calibrators relative to the folder of their YAML file."""
+    if isinstance(value, list):
+        return [_resolve_calibrators(node, text) for text in value]
+    pair = split_calibrator(value) if isinstance(value, str) else None
+    return value if pair is None else f"{pair[0]}:{resolve_path(node, pair[1])}"
 
 
 def _quotes_hint(option: Option, given: Node) -> str | None:
@@ -257,9 +268,12 @@ def safe_file_name(name: str) -> str:
 
 
 def output_paths(
-    given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors
+    given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors, *, rows: bool = False
 ) -> tuple[str, ...]:
-    """Return the files a run is saved in, with `{name}` replaced by its name."""
+    """Return the files a run is saved in, with `{name}` replaced by its name.
+
+    rows: a table of rows may be one of them.
+    """
     found = []
     for text in texts:
         for part in _PART.findall(text):
@@ -271,7 +285,7 @@ def output_paths(
             wrong.add_problem(given, f"save: {text!r} is not a file name")
             continue
         try:
-            if not path.endswith("/"):  # a folder of pictures
+            if not (path.endswith("/") or (rows and is_file_of_rows(path))):  # a folder of pictures
                 format_of_file(path)
         except UsageError as error:
             wrong.add_problem(given, f"save: {error.problems[0].what}", error.hint)

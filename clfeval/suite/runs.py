@@ -209,10 +209,13 @@ def _expand_run(
         # an invalid one stops the batch after all of it is read
         options = run_options.read_options(keys, mine, wrong)
         written = tuple(as_list(options.pop("save", ())))
+        rows = options.get("calibrator") is not None
         for stem, table in tables:
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group
-            save = run_options.output_paths(mine["save"], written, name, wrong) if written else ()
+            save: tuple[str, ...] = ()
+            if written:
+                save = run_options.output_paths(mine["save"], written, name, wrong, rows=rows)
             options_ = dict(options)
             if baseline := options.get("baseline"):
                 options_["baseline"] = baseline.replace("{name}", run_options.safe_file_name(name))

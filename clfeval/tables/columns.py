@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from clfeval.records import dataclass, field
 from clfeval.tables.scan import BINS, CellReading
+
+if TYPE_CHECKING:
+    from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -15,6 +18,7 @@ from clfeval.tables.scan import BINS, CellReading
 Mode = Literal["fast", "plain", "loose"]
 # Also in a frame of rows: KEY, the id of the observation, or every field with flags of the scan.
 Also = Literal["nothing", "key", "watch"]
+AS_WRITTEN = (0.0, 1.0)  # the scale of scores that are not changed
 KEY, WRONG = "__clfeval_key", "__clfeval_wrong"  # WRONG: the rows of an id conflict
 
 
@@ -42,6 +46,15 @@ class ModelColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibratedColumn:
+    """A column that is computed from the scores of a model by its calibrator of a file."""
+
+    source: str
+    stored: StoredCalibrator
+    file: CalibratorFile
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """Roles of columns: truth, id, models, slices, weight and cluster.
 
@@ -50,7 +63,8 @@ class Columns:
     columns of formatted numbers. fold: labels in lower case, without outer spaces.
     spelled: columns of labels that are read in truth's spelling. positive: the positive class, of
     models with confidences. scaled: columns of scores that are divided by a number, then added to
-    another one, such as 100 and 0 for percentages.
+    another one, such as 100 and 0 for percentages. calibrated: the recalibrated models, whose
+    columns have their names, and are computed from scores as they are evaluated.
     """
 
     truth: str
@@ -71,10 +85,18 @@ class Columns:
     edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of binned columns
     positive: str | None = None
     scaled: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    calibrated: Mapping[str, CalibratedColumn] = field(default_factory=dict)
+
+    def sources(self, model: ModelColumns) -> tuple[str, ...]:
+        """Return the columns of a model's predictions in the file."""
+        if self.answer:
+            return (self.answer,)
+        calibrated = self.calibrated.get(model.name)
+        return model.columns if calibrated is None else (calibrated.source,)
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of a model's predictions in the file, the first of several."""
-        return self.answer or model.columns[0]
+        return self.sources(model)[0]
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -91,6 +113,10 @@ class Columns:
         """Columns with one value per observation: truth, slices, weight, cluster."""
         names = (self.truth, *self.by, self.weight, self.cluster)
         return tuple(dict.fromkeys(name for name in names if name))
+
+    def scale(self, column: str) -> tuple[float, float]:
+        """Return what is added to the scores of a column, and before by what they are divided."""
+        return self.scaled.get(column, AS_WRITTEN)
 
     def label(self, column: str, mode: Mode = "plain") -> CellReading:
         """Return how a column of labels is read."""
@@ -113,8 +139,7 @@ class Columns:
         if self.answer:
             reading_of |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
-            columns = (self.answer,) if self.answer else model.columns
-            for name in columns:
+            for name in self.sources(model):
                 label = model.kind == "label"
                 reading_of[name] = self.label(name, mode) if label else number[name in self.written]
             if model.confidence:

@@ -33,6 +33,7 @@ DEFAULT_THRESHOLD = 0.5
 JOIN_ROWS = "row"  # --join: by the number of the row, where no file has such a column
 JOIN_NOTHING = "none"  # --join: the files are parts of one sample
 FILE_NAME = "__clfeval_file"  # the column of the name of a file, also in numbered rows
+CALIBRATOR_SUFFIX = ".json"  # of --model NAME:FILE
 _SPEC = r"[-+0-9.eE,\s]+"
 
 
@@ -167,7 +168,7 @@ class Input:
     model: Annotated[
         tuple[str, ...],
         Opt(
-            "Model by name or quoted glob, NAME:reversed, NAME:percent; repeat.",
+            "Model name or glob, NAME:reversed, :percent, :FILE; repeat.",
             COLUMNS,
             completes="model",
         ),
@@ -262,6 +263,8 @@ class Input:
     repeats: bool = False  # --weight COLUMN:counts
     turned: tuple[str, ...] = ()  # --model NAME:reversed
     percents: tuple[str, ...] = ()  # --model NAME:percent
+    calibrations: tuple[tuple[str, str], ...] = ()  # --model NAME:FILE.json
+    only_calibrated: tuple[str, ...] = ()  # of these, models that are not evaluated themselves
     several: bool = False
     ranks: bool = False
     runs: bool = False
@@ -297,23 +300,32 @@ class Input:
     def with_scales(self) -> Self:
         """Return the options with the scales of models in place of --model NAME:SCALE."""
         names: dict[str, list[str]] = {"reversed": [], "percent": []}
-        models = []
+        calibrations = list[tuple[str, str]]()
+        models = list[str]()
         for text in self.model:
+            if (pair := split_calibrator(text)) is not None:
+                calibrations.append(pair)
+                continue
             name, _, scale = text.rpartition(":")
             if name and scale in names:
                 names[scale].append(name)
                 text = name
             models.append(text)
-        if not any(names.values()):
+        if not (any(names.values()) or calibrations):
             return self
         if self.join not in (None, JOIN_NOTHING):
-            scale = next(scale for scale, models_of_scale in names.items() if models_of_scale)
+            scale = next((scale for scale, scaled in names.items() if scaled), "FILE.json")
             option = f"{OPTION}--model NAME:{scale}{END}"
             message = f"{option} and {OPTION}--join{END} cannot be combined"
             raise bad_option(message, "change the scores in the file")
-        turned, percents = names["reversed"], names["percent"]
+        calibrated = [name for name, _ in calibrations]
         return replace(
-            self, model=tuple(dict.fromkeys(models)), turned=tuple(turned), percents=tuple(percents)
+            self,
+            model=tuple(dict.fromkeys([*models, *calibrated])),
+            turned=tuple(names["reversed"]),
+            percents=tuple(names["percent"]),
+            calibrations=tuple(calibrations),
+            only_calibrated=tuple(name for name in calibrated if name not in models),
         )
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
@@ -528,6 +540,19 @@ def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
     if entry in columns or not colon or name not in columns or not re.fullmatch(_SPEC, spec):
         return entry, ""
     return name, spec
+
+
+def split_calibrator(text: str) -> tuple[str, str] | None:
+    """Split `NAME:FILE.json` into a model and a file of calibrators; None for another text."""
+    parts = text.split(":")
+    if len(parts) == 1 or not text.lower().endswith(CALIBRATOR_SUFFIX):
+        return None
+    for place in range(len(parts) - 1, 0, -1):
+        name = ":".join(parts[:place])
+        path = ":".join(parts[place:])
+        if name and os.path.exists(path):
+            return name, path
+    return ":".join(parts[:-1]), parts[-1]
 
 
 def split_path(text: str) -> tuple[str | None, str]:

@@ -24,6 +24,7 @@ from clfeval.tables.input import (
 )
 from clfeval.tables.layouts.counts_file import are_counts_files, open_counts_files
 from clfeval.tables.predictions import Predictions
+from clfeval.tables.readings.calibrated_scores import refuse_calibrators
 from clfeval.tables.readings.rows_in_files import check_same_columns
 from clfeval.tables.recognition import recognise_predictions
 from clfeval.tables.scan import TableFile, check_names, file_of_frame, open_typed
@@ -154,6 +155,7 @@ def open_predictions(
         return
     with open_files(tables, roles) as files:
         if are_counts_files(files):
+            refuse_calibrators(roles)
             yield open_counts_files(files, roles)
             return
         files = row_selection.run_files(files) if roles.run == FILE_NAME else files

@@ -149,7 +149,7 @@ class Predictions:
         for model in columns.models:
             if model.beside:
                 role_of[model.beside] = (f"labels of '{model.name}'", "its name")
-            for name, label in zip_longest(model.columns, model.classes):
+            for name, label in zip_longest(columns.sources(model), model.classes):
                 kind = _kind_of_numbers(model)
                 role = f"{KINDS[kind]} of '{model.name}'"
                 if label is not None:

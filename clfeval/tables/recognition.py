@@ -266,7 +266,7 @@ def recognise_predictions(
     profiles |= scaled_profiles(columns, profiles)
     edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     columns = replace(columns, edges=edges)
-    resolved = _resolved_options(roles, recognised.roles)
+    resolved = _resolved_options(roles, recognised)
     return Predictions(
         files, recognised.layout, columns, profiles, resolved, whole=is_whole, asked=roles
     )
@@ -289,10 +289,12 @@ def _model_names_of(
     return [naming] if naming and (answer or is_long(roles)) else []
 
 
-def _resolved_options(roles: Input, reading_roles: Input) -> Input:
-    """Return the options with what a reading adds to them."""
+def _resolved_options(roles: Input, recognised: Recognised) -> Input:
+    """Return the options with what a reading adds to them, and the recalibrated models."""
+    reading_roles = recognised.roles
     return replace(
         roles,
+        model=(*roles.model, *recognised.columns.calibrated),
         positive=reading_roles.positive,
         weight=reading_roles.weight,
         sampling_weights=reading_roles.sampling_weights,

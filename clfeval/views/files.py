@@ -62,6 +62,7 @@ FORMATS = {
 }
 COUNTS = ".counts.parquet"
 TABLE_SUFFIXES = (".json", ".csv")  # which a program would read
+ROWS = (".parquet", ".csv", ".ndjson")  # of a table with the columns of stored calibrators
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
@@ -75,6 +76,7 @@ def format_of_file(name: str, said: str = "") -> FileFormat:
         hint = f"one of {', '.join(BY_SUFFIX)}; or a folder of pictures, ending in /"
         if end.endswith(".parquet"):
             hint = f"write counts as {name[: -len('.parquet')]}{COUNTS}; else {hint}"
+            hint += f"; rows are written by recalibrate {OPTION}--calibrator FILE{END}"
         raise UsageError.new(what, "bad-suffix", hint=hint)
     return BY_SUFFIX[max(fits, key=len)]
 
@@ -112,13 +114,14 @@ class OutputOptions(Protocol):
 class OutputRequest:
     """The requested output: a table for CSV, names of additional tables and plots, digits.
 
-    drawing: of pictures: size, caption, font.
+    drawing: of pictures: size, caption, font. rows: the files of `ROWS` hold the rows of the input.
     """
 
     table: str | None
     names: tuple[str, ...]
     digits: int
     drawing: Mapping[str, Any] = field(default_factory=dict)
+    rows: bool = False
 
     @classmethod
     def from_options(cls, command: str, output: OutputOptions) -> OutputRequest:
@@ -225,6 +228,8 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         self._places.add(target_path(name.rstrip("/")))
 
     def _open(self, name: str, *, gates: bool) -> Draft:
+        if self._wanted.rows and is_file_of_rows(name):
+            return self._draft(name, Path(name))
         path, form = Path(name), format_of_file(name, self._said)
         if form.suffix in PICTURES:
             picture_named(self._commands, name, self._wanted.names, self._said)
@@ -268,7 +273,12 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         name: str | Path = ""
         try:
             pieces: list[tuple[Draft, Iterable[str | bytes]]] = []
-            for draft in self._drafts:
+            row_drafts = [
+                draft
+                for draft in self._drafts
+                if wanted.rows and is_file_of_rows(draft.target.name)
+            ]
+            for draft in [draft for draft in self._drafts if draft not in row_drafts]:
                 form, picture = format_of_file(draft.target.name), ""
                 if form.suffix in PICTURES:
                     target = str(draft.target)
@@ -293,12 +303,28 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
                     else:
                         draft.stream.write(part)
                 draft.stream.flush()
-            for draft, _ in pieces:
+            for draft in row_drafts:
+                name = draft.target
+                result.extras["recalibrated"].write(draft.path, draft.target.suffix.lower())
+            for draft in [*row_drafts, *(draft for draft, _ in pieces)]:
                 name = draft.target
                 draft.replace_target(_default_file_mode())
         except OSError as error:
             raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
         return [*(str(draft.target) for draft in self._drafts), *self._folders]
+
+
+def is_file_of_rows(name: str) -> bool:
+    """Return whether a file can hold the rows of a table with the columns of calibrators."""
+    return name.lower().endswith(ROWS) and not name.lower().endswith(COUNTS)
+
+
+def refuse_unsaved_rows(names: Sequence[str]) -> None:
+    """Raise UsageError if no file holds the rows with the columns of stored calibrators."""
+    if not any(map(is_file_of_rows, names)):
+        message = f"{OPTION}--calibrator{END} adds columns to a table, which is not saved"
+        hint = f"add {OPTION}--save NAME.parquet{END}, .csv or .ndjson"
+        raise UsageError.new(message, "no-output", hint=hint)
 
 
 def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Annotated
 
 from clfeval.errors import bad_option
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from clfeval.measures.record import Population
 
 RECALIBRATION = "Recalibration"  # panel
+
+
+def _accept_path(flag: str, path: object) -> str | None:
+    """Return a path as text; UsageError for other values."""
+    if path is None or isinstance(path, (str, PathLike)):
+        return None if path is None else fspath(path)
+    raise bad_option(f"{OPTION}{flag}{END} {path!r:.60} is not a path")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -35,6 +43,17 @@ class RecalibrateOptions(PopulationOptions):
         tuple[str | float, ...],
         prevalence_option("Prevalence that probabilities are for, by label shift."),
     ] = ()
+    calibrator: Annotated[
+        str | None,
+        Opt(
+            "Add columns to a table by the calibrators of a saved file.",
+            RECALIBRATION,
+            metavar="FILE",
+            accept=_accept_path,
+            takes=str | PathLike[str] | None,
+            reads=True,
+        ),
+    ] = None
     level: Level = 0.95
     seed: Seed = 0
 

@@ -19,7 +19,6 @@ from clfeval.methods.provenance import (
     counting_notes,
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
-from clfeval.methods.recalibrate.files import CalibratorFile, StoredCalibrator
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
 from clfeval.methods.recalibration.model_recalibration import (
@@ -28,6 +27,7 @@ from clfeval.methods.recalibration.model_recalibration import (
     recalibrate_model,
 )
 from clfeval.placeholders import END, OPTION
+from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 
 
 def recalibration_result(predictions: PredictionCounts, options: RecalibrateOptions) -> Document:
@@ -61,22 +61,33 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "groups": groups,
         },
         answer=tuple(recalibration_answer(models, options)),
-        extras={"calibrators": _calibrator_file(sample, models)},
+        extras={"calibrators": _calibrator_file(predictions, models)},
         warnings=tuple(_notes(models, predictions)),
     )
 
 
-def _calibrator_file(sample: Sample, models: Sequence[ModelRecalibration]) -> CalibratorFile:
+def _calibrator_file(
+    predictions: PredictionCounts, models: Sequence[ModelRecalibration]
+) -> CalibratorFile:
     """Return the calibrators in force, of models that have one."""
+    columns = predictions.kept.settled.columns
+    scales = {}
+    if predictions.stored is None:
+        scales = {model.name: columns.scale(columns.source(model)) for model in predictions.models}
     calibrators = [
         StoredCalibrator(
-            model.model, str(model.selected), calibrator, model.score_range, model.digest
+            model.model,
+            str(model.selected),
+            calibrator,
+            model.score_range,
+            model.digest_of_rows,
+            scales.get(model.model),
         )
         for model in models
         if (calibrator := model.final_calibrator) is not None
     ]
-    rows = sum(file.rows for file in sample.files)
-    return CalibratorFile(sample.positive, calibrators, rows)
+    rows = sum(file.rows for file in predictions.files)
+    return CalibratorFile(predictions.positive, calibrators, rows)
 
 
 def _check_table(sample: Sample, predictions: PredictionCounts) -> None:

@@ -31,9 +31,9 @@ class ModelRecalibration:
 
     losses: of the scores as they are. contradicted: rows whose class had probability 0, by which
     the log loss is infinite. unchanged: rows with a score of exactly 0 or 1. few_rows: of a class,
-    so that a shift is in force. score_range: the lowest and highest score; digest: of the counts.
-    prior_shift: of the log odds, to the prevalence asked for. table_reason: why no method is
-    assessed.
+    so that a shift is in force. score_range: the lowest and highest score; digest: of the counts,
+    digest_of_rows: whatever the clusters. prior_shift: of the log odds, to the prevalence asked
+    for. table_reason: why no method is assessed.
     """
 
     model: str
@@ -45,6 +45,7 @@ class ModelRecalibration:
     few_rows: bool = False
     score_range: tuple[float, float] = (0.0, 1.0)
     digest: str = ""
+    digest_of_rows: str = ""
     prior_shift: float = 0.0
     table_reason: str | None = None
 
@@ -125,6 +126,7 @@ def recalibrate_model(
         few_rows,
         (float(counts.scores[0]), float(counts.scores[-1])),
         counts.digest(),
+        counts.digest(clusters=False),
         _prior_shift(rows, settings),
     )
 

@@ -13,6 +13,11 @@ from clfeval.tables.frames import Frame, concatenate_frames, natural_sort_key, n
 from clfeval.tables.input import ColumnNames, Input, Kind, find_column, match_names
 from clfeval.tables.predictions import Layout
 from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.calibrated_scores import (
+    models_in_file,
+    with_calibrated_models,
+    with_calibrated_numbers,
+)
 from clfeval.tables.readings.candidate_columns import kind_of_cells
 from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
@@ -260,7 +265,7 @@ def list_models(
     models = (
         ModelColumns(name, kind, (ANSWER_COLUMN.format(i),)) for i, name in enumerate(selected)
     )
-    return replace(columns, models=tuple(models))
+    return with_calibrated_models(replace(columns, models=tuple(models)), ordered, roles)
 
 
 def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: Also) -> list[Frame]:
@@ -268,8 +273,10 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: A
     readings, watch = columns.readings(mode), extra == "watch"
     scans = [scan(file, readings, null_values=columns.null_values, watch=watch) for file in files]
     scans = [with_scaled_numbers(frame, columns) for frame in scans]
-    wide = widen(concatenate_frames(scans), columns)
-    suspect = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
+    models = models_in_file(columns)
+    wide = widen(concatenate_frames(scans), replace(columns, models=models))
+    wide = with_calibrated_numbers(wide, columns)
+    suspect = [nw.col(TIMES.format(i)) != 1 for i in range(len(models))]
     suspect += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]
     suspect.append(nw.col(NAMELESS) == 1)
     return [wide.with_columns(nw.any_horizontal(*suspect, ignore_nulls=True).alias(WRONG))]
@@ -336,7 +343,8 @@ def row_checks(
     columns: Columns, suspicion: checks.Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[checks.Check]]]:
     """Return the checks of all files together, as an observation may have rows in several."""
-    model, names = pl.col(columns.naming), [model_columns.name for model_columns in columns.models]
+    model = pl.col(columns.naming)
+    names = [model_columns.name for model_columns in models_in_file(columns)]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {model_columns.kind for model_columns in columns.models} == {"label"}
     row_id, place = columns.row[0], pl.col(checks.PLACE)

@@ -62,8 +62,11 @@ def row_checks(
 ) -> list[tuple[pl.LazyFrame, list[checks.Check]]]:
     """Return the checks of truth, models, runs, clusters, ids and weights."""
     cell_checks = [checks.missing_value(columns.truth)] if suspicion.strict else []
+    checked = set[str]()  # of several models that are read from one
     for model in columns.models:
-        for column in model.columns:
+        sources = [name for name in columns.sources(model) if name not in checked]
+        checked.update(sources)
+        for column in sources:
             number, unknown = model.kind != "label", model.name in suspicion.unknown
             cell_checks += checks.prediction_checks(
                 column, columns, suspicion, number=number, unknown=unknown

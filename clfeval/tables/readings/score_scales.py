@@ -1,4 +1,4 @@
-"""Scores on other scales: percentages, and scores of which low ones mean the positive class."""
+"""Scores on other scales: percentages, reversed ones, and those that a calibrator changes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import Frame, nw
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.calibrated_scores import (
+    calibrated_profiles,
+    with_calibrated_models,
+    with_calibrated_numbers,
+)
 from clfeval.tables.readings.candidate_columns import scale_of
 from clfeval.tables.readings.names import Tag, is_probability_name, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
@@ -70,7 +75,8 @@ def with_scales(
 ) -> Columns:
     """Return columns with the scales of their scores; profiles: percentages are divided already.
 
-    Raises UsageError for a reversed model that has no scores.
+    With the models that are read through a calibrator. Raises UsageError for a reversed model that
+    has no scores, and as `with_calibrated_models`.
     """
     scaled: dict[str, tuple[float, float]] = {}
     names = [name for model in columns.models for name in model.columns] + [columns.answer]
@@ -86,7 +92,9 @@ def with_scales(
         for model in models:
             _, divisor = scaled.get(model.columns[0], (0.0, 1.0))
             scaled[model.columns[0]] = (_offset_of_reversed(model, profiles), -divisor)
-    return replace(columns, scaled=scaled)
+    columns = replace(columns, scaled=scaled)
+    is_long = columns.answer != "" and not columns.models  # its models are found in the rows
+    return columns if is_long else with_calibrated_models(columns, profiles, roles)
 
 
 def _offset_of_reversed(model: ModelColumns, profiles: Mapping[str, ColumnProfile]) -> float:
@@ -98,10 +106,11 @@ def scaled_profiles(
     columns: Columns, profiles: Mapping[str, ColumnProfile]
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of the columns with another scale, as their numbers are evaluated."""
-    return {
+    scaled = {
         name: _with_numbers(profiles[name], offset, divisor)
         for name, (offset, divisor) in columns.scaled.items()
     }
+    return scaled | calibrated_profiles(columns, {**profiles, **scaled})
 
 
 def with_scaled_numbers(frame: Frame, columns: Columns) -> Frame:
@@ -111,7 +120,7 @@ def with_scaled_numbers(frame: Frame, columns: Columns) -> Frame:
         if name in columns_of_frame:
             number = nw.col(name).cast(nw.Float64) / divisor
             frame = frame.with_columns((number + offset if offset else number).alias(name))
-    return frame
+    return with_calibrated_numbers(frame, columns)
 
 
 def _with_numbers(profile: ColumnProfile, offset: float, divisor: float) -> ColumnProfile:

@@ -14,7 +14,8 @@ import pytest
 import clfeval
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator, shift_log_odds
-from clfeval.methods.recalibrate.files import StoredCalibrator, read_calibrators, sql_expression
+from clfeval.methods.recalibrate.files import sql_expression
+from clfeval.tables.calibrator_files import StoredCalibrator, read_calibrators
 from tests.methods.recalibrate.test_cross_fitting import random_table
 from tests.process.program import clfeval as program
 

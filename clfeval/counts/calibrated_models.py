@@ -1,0 +1,83 @@
+"""Checks of models that are read through a calibrator: their scores, the class, and the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.settings import CountSettings
+from clfeval.errors import DataError, quote_name
+from clfeval.placeholders import END, OPTION
+from clfeval.records import replace
+from clfeval.tables.columns import CalibratedColumn, ModelColumns
+from clfeval.tables.frames import collect, concatenate_frames, nw
+from clfeval.tables.input import DEFAULT_THRESHOLD
+
+TOLERANCE = 1e-9  # of a calibrated score
+
+
+def refuse_scores_outside(
+    settled: CountSettings, ranges: Mapping[str, tuple[float, float]]
+) -> None:
+    """Raise for scores outside 0 to 1 that a calibrator should change; ranges: of each model."""
+    for name, column in settled.columns.calibrated.items():
+        low, high = ranges.get(name, (0.0, 1.0))
+        if low < 0 or high > 1:
+            worst = low if low < 0 else high
+            message = f"a calibrator needs probabilities, but a score is {worst:g}"
+            hint = f"leave out {OPTION}--model {column.stored.model}:{column.file.name}{END}"
+            raise DataError.new(
+                message, "not-probabilities", settled.name, None, column.source, hint=hint
+            )
+
+
+def check_calibrators(counts: PredictionCounts) -> None:
+    """Raise for calibrators of another class, and for those fitted to the counted rows."""
+    calibrated = counts.kept.settled.columns.calibrated
+    for name, column in calibrated.items():
+        if counts.positive != column.file.positive:
+            message = f"{column.file.name} was fitted with positive class "
+            message += f"{quote_name(column.file.positive)}, but here it is "
+            message += quote_name(counts.positive)
+            hint = f"choose that class by {OPTION}--positive{END}, or fit a calibrator of this one"
+            raise DataError.new(message, "other-positive", counts.name, hint=hint)
+        if _may_have_fitted(counts, name, column) and _has_fitted(counts, column):
+            message = f"these rows fitted the calibrator of {quote_name(column.stored.model)} in "
+            message += f"{column.file.name}, and cannot judge it"
+            hint = "judge it on rows that it was not fitted to; recalibrate estimates its gain"
+            raise DataError.new(message, "fitted-rows", counts.name, hint=hint)
+
+
+def _may_have_fitted(counts: PredictionCounts, name: str, column: CalibratedColumn) -> bool:
+    """Return whether the calibrated scores include the ends of those of the fitted rows."""
+    low, high = counts.ranges[name]
+    first, last = column.stored.calibrator.calibrate(column.stored.score_range).tolist()
+    return bool(low <= first + TOLERANCE and high >= last - TOLERANCE)
+
+
+def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
+    """Return whether the scores and the truth of the rows are those the calibrator was fitted to.
+
+    One more pass over the rows.
+    """
+    settled = counts.kept.settled
+    source = ModelColumns(column.stored.model, "score", (column.source,))
+    columns = replace(settled.columns, models=(*counts.models, source))
+    thresholds = {**settled.thresholds, source.name: DEFAULT_THRESHOLD}
+    evaluated = replace(
+        counts.kept, settled=replace(settled, columns=columns, thresholds=thresholds)
+    )
+    position = len(counts.models)
+    scores = nw.col(f"s{position}")
+    rows = concatenate_frames(evaluated.frames(scores=(position,)))
+    limits = collect(rows.select(scores.min().alias("low"), scores.max().alias("high")))
+    with_source = replace(
+        counts,
+        kept=evaluated,
+        models=columns.models,
+        thresholds={**counts.thresholds, source.name: DEFAULT_THRESHOLD},
+        ranges={**counts.ranges, source.name: (limits["low"].item(), limits["high"].item())},
+        _known={},
+    )
+    raw_scores = with_source.scores(position)[None].probabilities
+    return raw_scores.digest(clusters=False) == column.stored.digest

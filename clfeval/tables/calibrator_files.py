@@ -1,0 +1,218 @@
+"""Files of calibrators: what `recalibrate` saves as JSON, and how it is read back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clfeval.errors import DataError, list_names, quote_name, suggestion
+from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.placeholders import COMMAND, END
+from clfeval.records import dataclass
+
+SCHEMA = "clfeval.calibrators/1"
+JOINT = "+"  # between the names of a model and of a method: gbm+logistic
+PARAMETERS = ("intercept", "power", "complement_power")
+SAVE_AGAIN = f"write it again: {COMMAND}clfeval recalibrate TABLE --save NAME.calibrator.json{END}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCalibrator:
+    """The calibrator of a model and its method.
+
+    score_range: the lowest and highest score it was fitted to; digest: of the counts of
+    scores, whatever their clusters. scale: what was added to the numbers of the column, and before
+    by what they were divided; None where it is unknown, as of counts.
+    """
+
+    model: str
+    method: str
+    calibrator: Calibrator
+    score_range: tuple[float, float]
+    digest: str
+    scale: tuple[float, float] | None = None
+
+    @property
+    def column(self) -> str:
+        """The name of the recalibrated model."""
+        return f"{self.model}{JOINT}{self.method}"
+
+    @property
+    def keeps_ends(self) -> bool:
+        """Whether scores of exactly 0 and 1 keep their values."""
+        return isinstance(self.calibrator, LogOddsCalibrator)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibratorFile:
+    """The calibrators of a table, its positive class and its rows; name: of the file."""
+
+    positive: str
+    calibrators: Sequence[StoredCalibrator]
+    rows: float
+    name: str = ""
+
+    @property
+    def models(self) -> list[str]:
+        """The models that have a calibrator."""
+        return [stored.model for stored in self.calibrators]
+
+    @property
+    def by_model(self) -> dict[str, Calibrator]:
+        """The calibrators by the name of their model."""
+        return {stored.model: stored.calibrator for stored in self.calibrators}
+
+    def calibrator_of(self, model: str) -> StoredCalibrator:
+        """Return the calibrator of a model; DataError, with the nearest name, if it has none."""
+        for stored in self.calibrators:
+            if stored.model == model:
+                return stored
+        message = f"has no calibrator of {quote_name(model)}; it has {list_names(self.models)}"
+        hint = suggestion(model, self.models)
+        raise DataError.new(message, "no-calibrator", self.name, hint=hint)
+
+    def to_json(self) -> str:
+        """Return the file; numbers are the shortest that read back as the same."""
+        document = {
+            "schema": SCHEMA,
+            "positive": self.positive,
+            "rows": self.rows,
+            "calibrators": [
+                {
+                    "model": stored.model,
+                    "method": stored.method,
+                    "score_range": list(stored.score_range),
+                    "digest": stored.digest,
+                    "scale": None if stored.scale is None else list(stored.scale),
+                    **_parameters(stored.calibrator),
+                }
+                for stored in self.calibrators
+            ],
+        }
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _parameters(calibrator: Calibrator) -> dict[str, Any]:
+    """Return what defines a calibrator."""
+    if isinstance(calibrator, LogOddsCalibrator):
+        return {name: getattr(calibrator, name) for name in PARAMETERS}
+    pairs = zip(calibrator.probabilities.tolist(), calibrator.recalibrated.tolist(), strict=True)
+    return {"knots": [list(pair) for pair in pairs]}
+
+
+def read_calibrator_file(path: str) -> CalibratorFile:
+    """Return the calibrators of a JSON file; DataError for a missing or damaged one."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        message = f"cannot read the file of calibrators: {error.strerror}"
+        is_missing = isinstance(error, FileNotFoundError)
+        files = os.listdir(os.path.dirname(path) or os.curdir) if is_missing else []
+        message = "no such file of calibrators" if is_missing else message
+        hint = suggestion(os.path.basename(path), files)
+        raise DataError.new(message, "no-such-file", path, hint=hint) from error
+    return read_calibrators(Path(path).name, content.decode("utf-8", errors="replace"))
+
+
+def read_calibrators(name: str, text: str) -> CalibratorFile:
+    """Return the calibrators of a JSON file.
+
+    DataError: `other-schema` for another kind of file, `damaged-file` with the place in the file.
+    """
+    try:
+        document = json.loads(text)
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            message = f"is not a file of calibrators of schema {SCHEMA}"
+            raise DataError.new(message, "other-schema", name, hint=SAVE_AGAIN)
+        records = _cell(document, "calibrators", list, "")
+        calibrators = [
+            _read_calibrator(record, f"calibrators[{position}]")
+            for position, record in enumerate(records)
+        ]
+        models = [stored.model for stored in calibrators]
+        if len({*models}) < len(models):
+            raise ValueError("calibrators: a model has several")
+        return CalibratorFile(
+            _cell(document, "positive", str, ""), calibrators, _number(document, "rows", ""), name
+        )
+    except (ValueError, RecursionError) as error:
+        message = f"is a damaged file of calibrators: {error}"
+        raise DataError.new(message, "damaged-file", name, hint=SAVE_AGAIN) from error
+
+
+def _cell(record: object, key: str, kind: type, place: str) -> Any:
+    """Return the value of a key of an object; ValueError, with the place, for another type."""
+    location = f"{place}.{key}".lstrip(".")
+    if not isinstance(record, Mapping):
+        raise ValueError(f"{place} is not an object")
+    if key not in record:
+        raise ValueError(f"{location} is missing")
+    if not isinstance(record[key], kind):
+        raise ValueError(f"{location} is not a {'text' if kind is str else 'list'}")
+    return record[key]
+
+
+def _number(record: Mapping[str, Any], key: str, place: str) -> float:
+    """Return the finite number of a key; ValueError with the place."""
+    location = f"{place}.{key}".lstrip(".")
+    if key not in record:
+        raise ValueError(f"{location} is missing")
+    number = record[key]
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not isfinite(number):
+        raise ValueError(f"{location} is not a finite number")
+    return float(number)
+
+
+def _pair(record: Mapping[str, Any], key: str, place: str) -> tuple[float, float]:
+    """Return the two numbers of a key; ValueError with the place."""
+    location = f"{place}.{key}"
+    numbers = _cell(record, key, list, place)
+    if len(numbers) != 2:
+        raise ValueError(f"{location} is not a pair of numbers")
+    first, second = (_number({location: number}, location, "") for number in numbers)
+    return first, second
+
+
+def _pairs(record: Mapping[str, Any], key: str, place: str) -> list[tuple[float, float]]:
+    """Return a list of pairs of numbers in 0 to 1; ValueError with the place."""
+    pairs = list[tuple[float, float]]()
+    for position, pair in enumerate(_cell(record, key, list, place)):
+        location = f"{place}.{key}[{position}]"
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError(f"{location} is not a pair of numbers")
+        x, q = (_number({location: number}, location, "") for number in pair)
+        if not (0 <= x <= 1 and 0 <= q <= 1):
+            raise ValueError(f"{location} is not in 0 to 1")
+        if pairs and not (x > pairs[-1][0] and q >= pairs[-1][1]):
+            raise ValueError(f"{location} does not rise above the one before it")
+        pairs.append((x, q))
+    if not pairs:
+        raise ValueError(f"{place}.{key} is empty")
+    return pairs
+
+
+def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
+    """Return one calibrator of a file; ValueError, with the place, for what makes none."""
+    model, method, digest = (
+        _cell(record, key, str, place) for key in ("model", "method", "digest")
+    )
+    calibrator: Calibrator
+    if "knots" in record:
+        calibrator = StepCalibrator(*np.array(_pairs(record, "knots", place)).T)
+    else:
+        calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
+        if not calibrator.rises:
+            raise ValueError(f"{place}.power: the calibrator does not rise")
+    low, high = _pair(record, "score_range", place)
+    if not 0 <= low <= high <= 1:
+        raise ValueError(f"{place}.score_range is not a range within 0 to 1")
+    scale = None if record.get("scale") is None else _pair(record, "scale", place)
+    if scale is not None and not scale[1]:
+        raise ValueError(f"{place}.scale divides by 0")
+    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale)

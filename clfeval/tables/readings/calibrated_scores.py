@@ -1,0 +1,222 @@
+"""Scores that are read through a stored calibrator: models, profiles, and expressions of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from clfeval.errors import DataError, UsageError, bad_option, list_names, quote_name
+from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.placeholders import END, OPTION
+from clfeval.records import replace
+from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, read_calibrator_file
+from clfeval.tables.columns import CalibratedColumn, Columns, ModelColumns
+from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
+from clfeval.tables.input import Input, match_names
+from clfeval.tables.profiles import ROUNDED, ColumnProfile
+
+
+def with_calibrated_models(
+    columns: Columns, names_in_use: Collection[str], roles: Input
+) -> Columns:
+    """Return columns with a further model for each one that is read through a calibrator.
+
+    Models that are named with a calibrator only are not evaluated themselves. names_in_use: of
+    columns, or of the models of a long table. Errors: UsageError for a model without scores;
+    DataError where the file has no calibrator of it, or the name is taken.
+    """
+    if not roles.calibrations:
+        return columns
+    calibrated = dict[str, CalibratedColumn]()
+    derived = dict[str, list[ModelColumns]]()  # by the name of the model with the scores
+    for pattern, path in roles.calibrations:
+        file = read_calibrator_file(path)
+        for model in _models_to_calibrate(columns, pattern, file):
+            stored = file.calibrator_of(model.name)
+            if stored.column in names_in_use or stored.column in calibrated:
+                message = f"there is a column of this name, that the calibrator of {file.name} adds"
+                hint = "rename the column, or leave the calibrator out"
+                raise DataError.new(message, "column-exists", None, None, stored.column, hint=hint)
+            _check_scale(columns.scale(columns.source(model)), stored, file.name)
+            calibrated[stored.column] = CalibratedColumn(model.columns[0], stored, file)
+            recalibrated = ModelColumns(stored.column, "score", (stored.column,))
+            derived.setdefault(model.name, []).append(recalibrated)
+    models = list[ModelColumns]()
+    for model in columns.models:
+        if _is_evaluated(model.name, roles):
+            models.append(model)
+        models += derived.get(model.name, [])
+    return replace(columns, models=tuple(models), calibrated=calibrated)
+
+
+def _check_scale(scale: tuple[float, float], stored: StoredCalibrator, file: str) -> None:
+    """Raise DataError where scores are read on another scale than those that fitted a calibrator.
+
+    scale: what is added to scores, and before by what they are divided.
+    """
+    if stored.scale is None or stored.scale == scale:
+        return
+    message = f"its calibrator of {quote_name(stored.model)} is of scores "
+    message += f"{_describe_scale(stored.scale)}, but here they are {_describe_scale(scale)}"
+    suffixes = [":percent"] * (abs(stored.scale[1]) > 1) + [":reversed"] * (stored.scale[1] < 0)
+    options = [f"{OPTION}--model {stored.model}{suffix}{END}" for suffix in suffixes]
+    hint = f"add {' '.join(options)}" if options else "read the scores as for the fit"
+    raise DataError.new(message, "other-scale", file, hint=hint)
+
+
+def _describe_scale(scale: tuple[float, float]) -> str:
+    """Return how scores are read, in words."""
+    offset, divisor = scale
+    words = ["divided by 100"] * (abs(divisor) > 1)
+    words += ["subtracted from 1" if offset else "negated"] * (divisor < 0)
+    return " and ".join(words) or "as they are"
+
+
+def refuse_calibrators(roles: Input) -> None:
+    """Raise UsageError for calibrators where the table holds counts."""
+    for pattern, path in roles.calibrations:
+        file = read_calibrator_file(path)
+        message = (
+            f"{OPTION}--model {pattern}:{file.name}{END} needs rows, but the table holds counts"
+        )
+        hint = "give it to the command that counts the rows: clfeval count"
+        raise UsageError.new(message, "needs-predictions", hint=hint)
+
+
+def _is_evaluated(model: str, roles: Input) -> bool:
+    """Return whether --model names a model without a calibrator too, or not with one only."""
+    plain = [name for name in roles.model if name not in roles.only_calibrated]
+    if any(model == pattern or fnmatchcase(model, pattern) for pattern in plain):
+        return True
+    return not any(fnmatchcase(model, pattern) for pattern in roles.only_calibrated)
+
+
+def _models_to_calibrate(
+    columns: Columns, pattern: str, file: CalibratorFile
+) -> Sequence[ModelColumns]:
+    """Return the models with scores that a name or glob of --model means; of a glob, in the file.
+
+    UsageError for models without one score per row.
+    """
+    option = f"{OPTION}--model {pattern}:{file.name}{END}"
+    if not columns.models:
+        message = f"{option} needs a table with a column of scores for each model"
+        raise bad_option(message, "write one row per observation, and one column per model")
+    models = {model.name: model for model in columns.models}
+    names = match_names(file.name, list(models), (pattern,))
+    if pattern not in models:
+        names = [name for name in names if name in file.models] or names[:1]
+    for name in names:
+        if models[name].kind == "label":
+            message = f"{option} needs probabilities, but {quote_name(name)} has labels"
+            raise bad_option(message, "give the column of its scores")
+        if models[name].kind != "score" or models[name].confidence:
+            message = f"{option} needs a model with one score per row"
+            raise bad_option(message, f"models: {list_names(models)}")
+    return [models[name] for name in names]
+
+
+def calibrated_profiles(
+    columns: Columns, profiles: Mapping[str, ColumnProfile]
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of the columns that calibrators add; profiles: of scores as evaluated."""
+    calibrated = dict[str, ColumnProfile]()
+    for name, column in columns.calibrated.items():
+        profile = profiles[column.source]
+        texts = [text for text, number in profile.number_of_text.items() if 0 <= number <= 1]
+        numbers = np.array([profile.number_of_text[text] for text in texts])
+        values = column.stored.calibrator.calibrate(numbers).tolist()
+        spelling = {text: repr(value) for text, value in zip(texts, values, strict=True)}
+        calibrated[name] = replace(profile.with_spelling(spelling), pointed=True, distinct=False)
+    return calibrated
+
+
+def with_calibrated_numbers(frame: Frame, columns: Columns) -> Frame:
+    """Return a frame with the columns that calibrators add to its scores as they are evaluated."""
+    columns_of_frame = {*frame.collect_schema().names()}
+    for name, column in columns.calibrated.items():
+        if column.source in columns_of_frame:
+            frame = with_calibrated_column(frame, column.source, name, column.stored.calibrator)
+    return frame
+
+
+def models_in_file(columns: Columns) -> tuple[ModelColumns, ...]:
+    """Return the models whose scores a table has, those too that are only read by a calibrator."""
+    models = {
+        model.columns[0]: model for model in columns.models if model.name not in columns.calibrated
+    }
+    for column in columns.calibrated.values():
+        source = ModelColumns(column.stored.model, "score", (column.source,))
+        models.setdefault(column.source, source)
+    return tuple(models.values())
+
+
+def with_calibrated_column(frame: Frame, source: str, name: str, calibrator: Calibrator) -> Frame:
+    """Return a frame with the calibrated scores of a column as another one.
+
+    Missing scores stay missing. Scores beyond 0 to 1 by rounding are read as 0 and 1; those further
+    away are kept, as no calibrator changes them.
+    """
+    frame = with_shortest_decimals(frame.with_columns(nw.col(source).alias(name)), [name])
+    score = nw.col(name).cast(nw.Float64)
+    below_one = nw.when((score > 1) & (score <= 1 + ROUNDED)).then(nw.lit(1.0)).otherwise(score)
+    clipped = nw.when((score < 0) & (score >= -ROUNDED)).then(nw.lit(0.0)).otherwise(below_one)
+    frame = frame.with_columns(clipped.alias(name))
+    if isinstance(calibrator, LogOddsCalibrator):
+        return frame.with_columns(_log_odds_expression(nw.col(name), calibrator).alias(name))
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):  # its branches are all computed in every row
+        return nw.from_native(native.with_columns(_interpolated(name, calibrator)))
+    return frame.with_columns(_step_expression(nw.col(name), calibrator).alias(name))
+
+
+def _log_odds_expression(score: nw.Expr, calibrator: LogOddsCalibrator) -> nw.Expr:
+    """Return 1 / (1 + exp(-logit)) of scores between 0 and 1, and other scores as they are."""
+    is_interior = (score > 0) & (score < 1)
+    p = nw.when(is_interior).then(score).otherwise(nw.lit(0.5))
+    rest = 1 - p
+    log_rest = rest.log() - (p - (1 - rest)) / rest  # with what 1 - p lost by rounding
+    logit = calibrator.intercept + calibrator.power * p.log()
+    logit = logit - calibrator.complement_power * log_rest
+    small = (-logit.abs()).exp()  # never infinite
+    positive_side = nw.when(logit >= 0).then(nw.lit(1.0)).otherwise(small)
+    return nw.when(is_interior).then(positive_side / (1 + small)).otherwise(score)
+
+
+def _interpolated(name: str, calibrator: StepCalibrator) -> pl.Expr:
+    """Return the expression of polars that interpolates between the knots of a calibrator."""
+
+    def interpolate(scores: pl.Series) -> pl.Series:
+        values = scores.to_numpy()
+        is_probability = (values >= 0) & (values <= 1)
+        changed = np.interp(values, calibrator.probabilities, calibrator.recalibrated)
+        cells = pl.Series(scores.name, np.where(is_probability, changed, values))
+        return cells.set(scores.is_null(), None)
+
+    return pl.col(name).map_batches(interpolate, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _step_expression(score: nw.Expr, calibrator: StepCalibrator) -> nw.Expr:
+    """Return the values between the knots of a calibrator, and scores outside 0 to 1 as they are.
+
+    A tree of conditions, so that it is no deeper than the logarithm of the number of knots.
+    """
+    x = calibrator.probabilities.tolist()
+    q = calibrator.recalibrated.tolist()
+
+    def between(first: int, last: int) -> nw.Expr:
+        """Return the expression of scores from knot `first` to knot `last`."""
+        if last - first > 1:
+            middle = (first + last) // 2
+            is_low = score <= x[middle]
+            return nw.when(is_low).then(between(first, middle)).otherwise(between(middle, last))
+        slope = (q[last] - q[first]) / (x[last] - x[first])
+        line: nw.Expr = slope * (score - x[first]) + q[first]
+        return line
+
+    inner = between(0, len(x) - 1) if len(x) > 1 else nw.lit(q[0])
+    above = nw.when(score >= x[-1]).then(nw.lit(q[-1])).otherwise(inner)
+    value = nw.when(score <= x[0]).then(nw.lit(q[0])).otherwise(above)
+    return nw.when((score >= 0) & (score <= 1)).then(value).otherwise(score)
