@@ -376,7 +376,7 @@ def count(
     The file says how many rows have each combination of slice, truth and predicted labels, and each
     score of a model; it has no ids. Other functions take it in place of a table, also several
     files, whose counts are added. Scores of models are compared then if all files were counted with
-    `joint="pairs"` against their sum. Table `models` says how many counts each model has. Tables
+    `joint=` the file of their sum. Table `models` says how many counts each model has. Tables
     are never changed. Raises UsageError and DataError.
     """
     from clfeval.methods.count.result import count_result
@@ -385,10 +385,10 @@ def count(
         predictions = opened.announced(on_open)
         sample = read_sample(predictions)
         counts, merged = _need_predictions(sample, "count"), None
-        if options.against is not None:
-            with open_predictions(options.against, Input(ranks=True)) as counts_file:
+        if options.counts_of_all is not None:
+            with open_predictions(options.counts_of_all, Input(ranks=True)) as counts_file:
                 if counts_file.layout is not COUNTS_FILE:
-                    message = f"{OPTION}--against{END} needs added counts, a file of clfeval count"
+                    message = f"{OPTION}--joint{END} needs added counts, a file of clfeval count"
                     raise UsageError.new(message, "needs-predictions", counts_file.files[0].name)
                 merged = _need_predictions(read_sample(counts_file), "count")
         yield _prepared_result(sample, lambda: count_result(counts, options, merged))

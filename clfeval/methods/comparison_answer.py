@@ -170,7 +170,7 @@ def explain_untested(
         return (
             "Scores cannot be compared from these files: they do not pair the rows of the models. "
             f"Recount with {COMMAND}clfeval count --joint pairs{END}; of several files each "
-            f"with {COMMAND}--against SUM{END}, their sum."
+            f"with {COMMAND}--joint SUM{END}, their sum."
         )
     if options.reference is not None or (same_rows and options.confidence is not None):
         return ""

@@ -30,7 +30,7 @@ def test_comparisons_of_counts_are_those_of_rows(scores: str, tmp_path: Path) ->
         clfeval.count(part, **said).save(place)
     clfeval.count([str(place) for place in places[:2]]).save(places[2])
     for part, place in zip(parts, places[3:], strict=True):
-        clfeval.count(part, joint="pairs", against=str(places[2]), **said).save(place)
+        clfeval.count(part, joint=str(places[2]), **said).save(place)
     wanted = clfeval.report(table, reference="many", **said).to_dict()
     found = clfeval.report([str(place) for place in places[3:]], reference="many").to_dict()
     for name in ("comparisons", "mcnemar"):
@@ -39,7 +39,7 @@ def test_comparisons_of_counts_are_those_of_rows(scores: str, tmp_path: Path) ->
     alone = clfeval.report(str(places[3])).to_dict()  # whose sums are by the counts of both
     assert "best" not in alone["tables"]
     with pytest.raises(DataError, match="not among those"):
-        clfeval.count(table[:200], joint="pairs", against=str(places[2]), **said)
+        clfeval.count(table[:200], joint=str(places[2]), **said)
 
 
 def test_a_gate_within_the_bound_is_not_judged(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from clfeval.errors import bad_option
 from clfeval.options.declaration import Command, Opt
@@ -17,18 +17,14 @@ class CountOptions:
     """What is counted besides the predictions and scores of each model."""
 
     joint: Annotated[
-        Literal["none", "pairs"],
-        Opt("Count what compares scores of models too (pairs), in a second scan.", COUNTS),
-    ] = "none"
-    against: Annotated[
         Any,
         Opt(
-            "Added counts of all tables, of which this is one.",
+            "Count what compares scores too: pairs, or FILE with the counts of all.",
             COUNTS,
-            metavar="FILE",
-            accept=lambda _, given: given,
+            metavar="pairs|FILE",
+            accept=lambda _, table: table,
         ),
-    ] = None
+    ] = "none"
     min_cell: Annotated[
         int | None,
         Opt(
@@ -40,14 +36,20 @@ class CountOptions:
         ),
     ] = None
 
+    @property
+    def compares_pairs(self) -> bool:
+        """Whether what compares the scores of models is counted."""
+        return not (isinstance(self.joint, str) and self.joint == "none")
+
+    @property
+    def counts_of_all(self) -> Any:
+        """The added counts of all tables, of which this is one; None without."""
+        is_word = isinstance(self.joint, str) and self.joint in ("none", "pairs")
+        return None if is_word else self.joint
+
     def check(self) -> None:
         """Raise UsageError for options that exclude or need each other."""
-        if self.against is not None and self.joint == "none":
-            raise bad_option(
-                f"{OPTION}--against{END} belongs to {OPTION}--joint pairs{END}",
-                f"add {OPTION}--joint pairs{END}",
-            )
-        if self.min_cell is not None and self.joint != "none":
+        if self.min_cell is not None and self.compares_pairs:
             raise bad_option(
                 f"{OPTION}--joint pairs{END} and {OPTION}--min-cell{END} cannot be combined",
                 "leave one out",

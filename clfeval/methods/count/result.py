@@ -98,7 +98,7 @@ def _counts_to_publish(
     """Return the counts as the options ask for them."""
     table, description = count_table(counts)
     notes = tuple(provenance.counting_notes(counts))
-    if options.joint == "pairs":
+    if options.compares_pairs:
         description = {**description, "joint": _joint_sums(counts, merged, table, description)}
     if options.min_cell is None:
         return PublishedCounts(table, description, counts.files, notes)
