@@ -15,6 +15,7 @@ from clfeval.methods.recalibration.model_recalibration import ModelRecalibration
 from clfeval.placeholders import END, OPTION
 
 NEW_ROWS = "new rows"
+MANY_UNCHANGED = 0.05  # share of rows with scores of 0 and 1 that the answer tells
 REASONS = {  # of `ModelRecalibration.reason`; singular and plural
     "needs_scores": ("has labels only", "have labels only"),
     "not_probabilities": ("has scores outside 0 to 1", "have scores outside 0 to 1"),
@@ -25,16 +26,16 @@ REASONS = {  # of `ModelRecalibration.reason`; singular and plural
         "have scores that are equal or separate the classes",
     ),
     "few_clusters": (
-        "has fewer than five clusters, so that no gain can be estimated",
-        "have fewer than five clusters, so that no gain can be estimated",
+        "has fewer than five clusters, too few to estimate a gain,",
+        "have fewer than five clusters, too few to estimate a gain,",
     ),
     "too_few_rows": (
-        "has fewer than 16 rows of a class, so that no gain can be estimated",
-        "have fewer than 16 rows of a class, so that no gain can be estimated",
+        "has fewer than 16 rows of a class, too few to estimate a gain,",
+        "have fewer than 16 rows of a class, too few to estimate a gain,",
     ),
     "flexible_rows": (
-        "has fewer than the 1,000 rows that this method needs",
-        "have fewer than the 1,000 rows that this method needs",
+        "has fewer than the 1,000 rows that this method needs (try logistic)",
+        "have fewer than the 1,000 rows that this method needs (try logistic)",
     ),
 }
 
@@ -111,11 +112,17 @@ def _undecided(models: Sequence[ModelRecalibration], loss: LossName, level: floa
         )
         text += f"is undecided, by {_with_limits(gain, level)}: keep the scores."
         return _answer("recalibration-undecided", text, largest, gain)
-    text = f"{names}: keep the scores, as no recalibration lowers the {title} of {NEW_ROWS} "
-    text += f"significantly; a fall of up to {format_number(gain.high)}"
+    text = f"{names}: keep the scores, as no recalibration {_of_others(models)}lowers the {title} "
+    text += f"of {NEW_ROWS} significantly; a fall of up to {format_number(gain.high)}"
     text += f" ({quote_if_ambiguous(largest.model)})" if len(models) > 1 else ""
     names_of_models = tuple(model.model for model in models)
     return Answer("recalibration-undecided", f"{text} is not excluded.", names_of_models, loss)
+
+
+def _of_others(models: Sequence[ModelRecalibration]) -> str:
+    """Return that scores of 0 and 1 are left out, where they are many: only steps change them."""
+    has_many = any(model.unchanged > MANY_UNCHANGED * model.rows for model in models)
+    return "that leaves scores of 0 and 1 as they are " if has_many else ""
 
 
 def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:

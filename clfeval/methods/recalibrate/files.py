@@ -90,5 +90,5 @@ def _sql_name(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     message = f"'{name}' needs quotes in SQL, which DuckDB and Spark write differently"
-    hint = f"rename the column, or save {OPTION}--save NAME.calibrator.json{END}"
+    hint = f"rename the column, or use {OPTION}--save NAME.calibrator.json{END}"
     raise UsageError.new(message, "bad-name", hint=hint)

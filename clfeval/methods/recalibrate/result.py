@@ -94,7 +94,10 @@ def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
     """Raise for tables whose models have labels only, and for those of one class."""
     if all(model.kind == "label" for model in predictions.models):
         message = "recalibration needs probabilities, but every model has labels only"
-        raise UsageError.new(message, "needs-scores", sample.name, hint="give columns of scores")
+        hint = (
+            f"give columns of scores; of labels with confidences add {OPTION}--kind confidence{END}"
+        )
+        raise UsageError.new(message, "needs-scores", sample.name, hint=hint)
     all_rows = sample.slices[None]
     for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
         if not totals.any():
@@ -109,10 +112,14 @@ def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
 
 def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
     """Return every setting in its resolved form."""
-    resolved = {"positive": sample.positive, "negative": list(sample.negative)}
-    return build_parameters(
-        "positive negative method level seed missing", resolved, options, sample.roles, without="by"
-    )
+    population = options.population
+    resolved = {
+        "positive": sample.positive,
+        "negative": list(sample.negative),
+        "prevalence": None if population is None else population.prevalence,
+    }
+    order = "positive negative method level seed prevalence missing"
+    return build_parameters(order, resolved, options, sample.roles, without="by")
 
 
 def _signature(sample: Sample, options: RecalibrateOptions, digests: Sequence[str]) -> str:
@@ -145,7 +152,8 @@ def _notes(
         yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
     rows_at_ends = {model.model: model.unchanged for model in models if model.unchanged}
     if rows_at_ends:
-        text = "scores of exactly 0 and 1 keep their values, except by isotonic recalibration: "
+        text = "scores of exactly 0 and 1 keep their values; only "
+        text += f"{OPTION}--method isotonic{END} changes them: "
         yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
     shifted = [model.model for model in models if model.few_rows]
     if shifted:

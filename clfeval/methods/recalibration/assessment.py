@@ -151,7 +151,9 @@ def _gains_in_loss(
         if method != "none"
     }
     if "auto" in parts:
-        parts["auto"] = auto_gain(parts["auto"], parts[fitter.candidates[-1]])
+        fitted = [method for method in fitter.candidates[1:] if parts[method].variance > 0]
+        largest = fitted[-1] if fitted else "auto"
+        parts["auto"] = auto_gain(parts["auto"], parts[largest])
     limits = {method: part.limits(quantile) for method, part in parts.items()}
     if "auto" in limits:
         candidates = [limits[method] for method in fitter.candidates if method in limits]

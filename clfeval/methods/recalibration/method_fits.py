@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints
-from clfeval.inference.distributions import chi_square_quantile
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.measures.calibrators import (
     PARAMETERS,
     Calibrator,
@@ -24,7 +23,8 @@ from clfeval.records import dataclass
 NESTED: tuple[LogOddsMethod, ...] = ("none", "shift", "logistic", "beta")  # of the closed test
 FLEXIBLE: tuple[Method, ...] = ("beta", "isotonic")
 FLEXIBLE_ROWS = 1000  # from which these two are fitted
-_TEST_LEVEL = 0.95
+# 95 % points of chi-square with 1, 2 and 3 degrees of freedom
+_CRITICAL = np.array([3.841458820694124, 5.991464547107979, 7.814727903251179])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,12 +92,12 @@ class MethodFitter:
         likelihoods = np.array(
             [self._log_likelihood(table, positives, negatives) for table in coefficients]
         )
-        choice = closed_test(likelihoods / self.effect, self.candidates)
+        has_fit = ~np.isnan(coefficients).any(axis=2)
+        choice = closed_test(likelihoods / self.effect, has_fit, self.candidates)
         names = [self.candidates[index] for index in choice.tolist()]
         selected = coefficients[choice, np.arange(len(choice))]
-        logistic = coefficients[self.candidates.index("logistic")]
-        has_fit = ~np.isnan(logistic).any(axis=1)
-        return self._from_coefficients(names, np.where(has_fit[:, None], selected, np.nan))
+        only_none = has_fit.sum(axis=0) == 1
+        return self._from_coefficients(names, np.where(only_none[:, None], np.nan, selected))
 
     def _log_likelihood(self, coefficients: Floats, positives: Counts, negatives: Counts) -> Floats:
         """Return the log likelihood of each table under its calibrator, (tables,)."""
@@ -106,19 +106,23 @@ class MethodFitter:
         return np.asarray(-losses.sum(axis=1))
 
 
-def closed_test(likelihoods: Floats, methods: tuple[LogOddsMethod, ...]) -> Ints:
+def closed_test(likelihoods: Floats, has_fit: Bools, methods: Sequence[LogOddsMethod]) -> Ints:
     """Return the index of the simplest method not rejected against the most flexible: (tables,).
 
-    Each method is tested by the likelihood ratio against the last one at 5 %, chi-square with as
-    many degrees of freedom as it has fewer parameters; the first that is not rejected is chosen.
+    Each method is tested by the likelihood ratio against the most flexible one that has a fit, at
+    5 %, chi-square with as many degrees of freedom as it has fewer parameters; the first that is
+    not rejected is chosen. Those without a fit are left out.
 
-    Shapes: likelihoods (methods, tables), from the simplest method to the most flexible.
+    Shapes: likelihoods and has_fit (methods, tables), the simplest method first.
     """
-    last = len(methods) - 1
-    choice = np.full(likelihoods.shape[1], last)
-    for index in range(last - 1, -1, -1):
-        freedom = PARAMETERS[methods[last]] - PARAMETERS[methods[index]]
-        critical = chi_square_quantile(freedom, np.array([_TEST_LEVEL]))[0]
-        ratio = 2 * (likelihoods[last] - likelihoods[index])
-        choice[ratio <= critical] = index
+    tables = np.arange(likelihoods.shape[1])
+    last = len(methods) - 1 - has_fit[::-1].argmax(axis=0)
+    parameters = np.array([PARAMETERS[method] for method in methods])
+    choice: Ints = np.array(last)
+    for index in range(len(methods) - 2, -1, -1):
+        freedom = np.maximum(parameters[last] - parameters[index], 1)
+        critical = _CRITICAL[freedom - 1]
+        ratio = 2 * (likelihoods[last, tables] - likelihoods[index])
+        is_chosen = has_fit[index] & (index < last) & (ratio <= critical)
+        choice[is_chosen] = index
     return choice

@@ -30,10 +30,10 @@ class ModelRecalibration:
     """The assessed methods of one model, and the one in force.
 
     losses: of the scores as they are. contradicted: rows whose class had probability 0, by which
-    the log loss is infinite. unchanged: rows with a score of exactly 0 or 1. few_rows: of a class,
-    so that a shift is in force. score_range: the lowest and highest score; digest: of the counts,
-    digest_of_rows: whatever the clusters. prior_shift: of the log odds, to the prevalence asked
-    for. table_reason: why no method is assessed.
+    the log loss is infinite. unchanged: of the rows, those with a score of exactly 0 or 1.
+    few_rows: of a class, so that a shift is in force. score_range: the lowest and highest score.
+    digest: of the counts; digest_of_rows: whatever the clusters. prior_shift: of the log odds, to
+    the prevalence asked for. table_reason: why no method is assessed.
     """
 
     model: str
@@ -42,6 +42,7 @@ class ModelRecalibration:
     losses: Mapping[LossName, float] = field(default_factory=dict)
     contradicted: float = 0.0
     unchanged: float = 0.0
+    rows: float = 0.0
     few_rows: bool = False
     score_range: tuple[float, float] = (0.0, 1.0)
     digest: str = ""
@@ -123,6 +124,7 @@ def recalibrate_model(
         },
         contradicted_rows(counts),
         _rows_at_ends(counts),
+        float(rows.sum()),
         few_rows,
         (float(counts.scores[0]), float(counts.scores[-1])),
         counts.digest(),

@@ -32,8 +32,6 @@ def awkward(scores: Any, truth: Any | None = None) -> pl.DataFrame:
 
 NOISE = np.random.default_rng(3).random(300)
 AWKWARD = {  # scores of a model from the truth; the reason in its cells, and words of the answer
-    "equal scores": (lambda y: 0.4 + 0 * y, "separation", "equal or separate"),
-    "separated": (lambda y: 0.2 + 0.6 * y + 0.1 * NOISE, "separation", "equal or separate"),
     "0 and 1 only": (lambda y: (0.3 + 0.4 * y > NOISE) * 1.0, "separation", "equal or separate"),
     "reversed": (lambda y: np.round(0.3 - 0.1 * y + 0.5 * NOISE, 3), "reversed_scores", "reverse"),
 }
@@ -48,6 +46,14 @@ def test_awkward_scores_have_a_reason_and_no_gain(case: str) -> None:
     assert (model["gain"].value, model["gain"].reason, model["verdict"]) == (None, reason, None)
     assert any(words in sentence.text and "m" in sentence.models for sentence in result.answer)
     assert {row["model"] for row in result.tables["mapping"]} == {"good"}
+
+
+def test_equal_scores_are_shifted_to_the_prevalence() -> None:
+    result = clfeval.recalibrate(awkward(lambda y: 0.05 + 0 * y), positive="1", model=["good", "m"])
+    (row,) = (row for row in result.tables["models"] if row["model"] == "m")
+    assert (row["method"], row["verdict"]) == ("shift", "helps")
+    share = float(awkward(lambda y: 0 * y)["truth"].mean())
+    assert result.calibrators["m"].calibrate(0.05) == pytest.approx(share)
 
 
 def test_scores_outside_0_to_1_and_labels_have_a_reason() -> None:
@@ -95,7 +101,7 @@ REFUSED = {  # arguments after the table, what is in the message, exit code
     "labels only": (["labels.csv"], "every model has labels only [needs-scores]", 2),
     "one class": (["one.csv"], "no positive row", 3),
     "unknown method": (["rows.csv", "--method", "platt"], "--method", 2),
-    "no fit to save": (["equal.csv", "--save", "x.sql"], "none could be fitted", 2),
+    "no fit to save": (["turned.csv", "--save", "x.sql"], "none could be fitted", 2),
     "a name that needs quotes": (["named.csv", "--save", "x.sql"], "needs quotes in SQL", 2),
     "another command": (["rows.csv", "--save", "x.counts.parquet"], "only `count` writes", 2),
 }
@@ -107,7 +113,7 @@ def test_what_cannot_be_done_is_said(case: str, folder: Path) -> None:
     table.write_csv("rows.csv")
     table.with_columns(gbm=(pl.col("gbm") > 0.5) * 1).write_csv("labels.csv")
     table.with_columns(truth=0).write_csv("one.csv")
-    table.with_columns(gbm=0.4).write_csv("equal.csv")
+    table.with_columns(gbm=1 - pl.col("gbm")).write_csv("turned.csv")
     table.rename({"gbm": "my model"}).write_csv("named.csv")
     arguments, words, code = REFUSED[case]
     done = program("recalibrate", *arguments, "--positive", "1")

@@ -152,7 +152,12 @@ def test_the_closed_test_takes_the_simplest_method_that_is_not_rejected() -> Non
         (7.80, 6.00, 3.85, 0): 0,
     }
     likelihoods = -np.array([*cases]).T / 2
-    assert closed_test(likelihoods, methods).tolist() == [*cases.values()]
+    has_fit = np.ones(likelihoods.shape, bool)
+    assert closed_test(likelihoods, has_fit, methods).tolist() == [*cases.values()]
+    # without beta, against logistic: 2 degrees 5.991, 1 degree 3.841
+    has_fit[3] = False
+    without_beta = np.array([[6.00, 3.83, 0, 0], [6.00, 3.85, 0, 0], [5.98, 9, 0, 0]]).T / -2
+    assert closed_test(without_beta, has_fit[:, :3], methods).tolist() == [1, 2, 0]
 
 
 def test_limits_solve_their_equations() -> None:
@@ -179,9 +184,25 @@ def test_methods_that_cannot_be_fitted_have_no_gain() -> None:
     p = np.array([0.1, 0.2, 0.3, 0.7, 0.8, 0.9] * 5) + np.arange(30) * 1e-4
     counts = ScoreCounts.from_rows(np.sort(p), np.sort(p) > 0.5, None)
     stream = np.random.default_rng(0)
-    for assessment in assess_methods(counts, ["temperature", "logistic", "auto"], 0.95, stream):
+    for assessment in assess_methods(counts, ["temperature", "logistic"], 0.95, stream):
         assert assessment.calibrator is None
         assert assessment.gains == {}
+
+
+@pytest.mark.parametrize("rows", [300, 900, 1000, 5000])
+def test_few_distinct_scores_have_the_most_flexible_method_that_fits(rows: int) -> None:
+    """Two scores have no beta calibration: auto takes logistic where these are far off."""
+    dice = np.random.default_rng([5, rows])
+    p = dice.choice([0.1, 0.9], rows)
+    y = dice.random(rows) < np.where(p < 0.5, 0.3, 0.7)
+    counts = ScoreCounts.from_rows(p, y, None)
+    auto, logistic = assess_methods(counts, ["auto", "logistic"], 0.95, dice)
+    assert auto.selected == "logistic"
+    assert auto.calibrator == logistic.calibrator
+    assert auto.gains["log_loss"].low > 0
+    shares = [y[p == score].mean() for score in (0.1, 0.9)]
+    assert auto.calibrator is not None
+    assert auto.calibrator.calibrate([0.1, 0.9]) == pytest.approx(shares, abs=1e-9)
 
 
 FORMS = ("permuted", "split", "weighted", "counted")
