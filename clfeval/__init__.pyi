@@ -328,8 +328,7 @@ def count(
     kind: Literal["label", "score", "confidence"] | None = ...,
     threshold: float | Mapping[str | None, float] | None = ...,
     by: Any = ...,
-    joint: Literal["none", "pairs"] = ...,
-    against: Any = ...,
+    joint: Any = ...,
     min_cell: int | None = ...,
     on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...

@@ -349,7 +349,7 @@ def recalibrate(
         yield from _recalibrated_columns(table, reading_options, options, on_open)
         return
     with open_predictions(table, replace(reading_options, ranks=True)) as opened:
-        counts = count_predictions(opened.announced(on_open), any_range=True)
+        counts = count_predictions(opened.announced(on_open))
         sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: recalibration_result(counts, options))
 

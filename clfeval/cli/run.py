@@ -198,9 +198,9 @@ def _refuse_ambiguous_plan(result: Document) -> None:
     """Print the readings of an ambiguous table, and raise typer.Exit for it."""
     if not result.summary["ambiguities"]:
         return
-    if result.parameters["offer"]:
+    if result.parameters.get("offer"):
         print_notes(f"try: {result.parameters['offer']}")
-    for row in result.tables["readings"]:
+    for row in result.tables.get("readings", ()):  # a batch has them by run
         print_notes(f"- {row['meaning']}", f"    {row['command']}")
     raise typer.Exit(int(ExitCode.DATA))
 

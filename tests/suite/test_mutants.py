@@ -36,7 +36,7 @@ def read(path: Path, numbers: Sequence[int]) -> list[int]:
 def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     path.write_text(text(), encoding="utf-8")
-    assert len(build_plan([str(path)], Output).runs) == 8
+    assert len(build_plan([str(path)], Output).runs) == 9
     fine = read(path, range(SOME))
     assert 0 < len(fine) < SOME / 2
     lines = len(text().splitlines())

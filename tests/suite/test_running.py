@@ -338,3 +338,15 @@ def test_a_baseline_and_what_stands_with_it_are_gates_of_the_run(tmp_path: Path)
     assert [(gate.kind, gate.value) for gate in done[0].gates] == [("max-drop", 0.0)] * 2
     assert (done[2].state, done[2].warned) == ("warned", 1)
     assert numbers_in(done[2].said[0]) == [0.778, 0.9]  # 7 of 9 pairs
+
+
+def test_a_dry_run_of_an_ambiguous_table_ends_with_the_code_of_data(tmp_path: Path) -> None:
+    """The column looks like clusters, which is a question to the run."""
+    rows = [f"{i % 2},{(i * 37 % 100) / 100},{i // 10}" for i in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["truth,m,patient", *rows]), encoding="utf-8")
+    batch = tmp_path / "s.yaml"
+    batch.write_text("version: 1\nruns:\n  a: {command: report, input: t.csv}\n", encoding="utf-8")
+    done = clfeval("batch", str(batch), "--dry-run")
+    assert done.code == 3
+    assert "are its values clusters of rows?" in done.out
+    assert "this is a bug" not in done.err

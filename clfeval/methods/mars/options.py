@@ -154,7 +154,7 @@ MARS = Command(
     "mars",
     (MarsOptions,),
     have="predictions of models",
-    want="which positives one model alone detects",
+    want="positives that one model detects alone",
     help="""Show which positives only one classifier detects or misses.
 
     ShineThrough: share of the positives detected by any model that this model alone detects.

@@ -18,7 +18,10 @@ NEW_ROWS = "new rows"
 MANY_UNCHANGED = 0.05  # share of rows with scores of 0 and 1 that the answer tells
 REASONS = {  # of `ModelRecalibration.reason`; singular and plural
     "needs_scores": ("has labels only", "have labels only"),
-    "not_probabilities": ("has scores outside 0 to 1", "have scores outside 0 to 1"),
+    "not_probabilities": (
+        "has scores outside 0 to 1, which are no probabilities,",
+        "have scores outside 0 to 1, which are no probabilities,",
+    ),
     "single_class": ("has rows of one class only", "have rows of one class only"),
     "reversed_scores": ("ranks in reverse", "rank in reverse"),
     "separation": (
@@ -131,9 +134,6 @@ def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
     if reason == "reversed_scores":
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
-    elif reason == "not_probabilities":
-        text += f"; percentages are read by {OPTION}--model {quote_if_ambiguous(names[0])}:percent"
-        text += END
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
     return Answer("not-recalibrated", f"{text}.", tuple(names))

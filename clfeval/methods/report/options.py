@@ -210,7 +210,7 @@ REPORT = Command(
     "report",
     (ReportOptions,),
     have="predictions of models",
-    want="ranking, calibration, decisions, errors",
+    want="ranking, calibration, costs, errors",
     help="""Evaluate a table of predictions: ranking, calibration, decisions, errors.
 
     It shows the best model and models tied with it, and whether the best one is well calibrated.

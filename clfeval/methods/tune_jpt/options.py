@@ -404,8 +404,8 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 TUNE_JPT = Command(
     "tune-jpt",
     (TuneOptions,),
-    have="predictions or 2 x 2 tables",
-    want="PPV, NPV, alarms at another prevalence",
+    have="predictions, 2 x 2 tables",
+    want="PPV and NPV at another prevalence",
     help="Compute PPV, NPV and other measures at other prevalences.",
     examples="""clfeval tune-jpt --counts 67,5,33,95 --prevalence 1:100 --population 50000
 clfeval tune-jpt --counts a=67,5,33,95 --counts b=69,15,31,85 --prevalence 2%
