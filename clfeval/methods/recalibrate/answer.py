@@ -19,8 +19,8 @@ MANY_UNCHANGED = 0.05  # share of rows with scores of 0 and 1 that the answer te
 REASONS = {  # of `ModelRecalibration.reason`; singular and plural
     "needs_scores": ("has labels only", "have labels only"),
     "not_probabilities": (
-        "has scores outside 0 to 1, which are no probabilities,",
-        "have scores outside 0 to 1, which are no probabilities,",
+        "has scores outside 0 to 1 instead of probabilities",
+        "have scores outside 0 to 1 instead of probabilities",
     ),
     "single_class": ("has rows of one class only", "have rows of one class only"),
     "reversed_scores": ("ranks in reverse", "rank in reverse"),
