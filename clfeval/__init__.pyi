@@ -297,7 +297,9 @@ def recalibrate(
     sampling_weights: bool = ...,
     cluster: Any = ...,
     prevalence: str | float | Sequence[str | float] | None = ...,
-    method: Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"] = ...,
+    method: Literal[
+        "none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto"
+    ] = ...,
     level: float = ...,
     seed: int = ...,
     on_open: Callable[[OpenedTable], None] | None = ...,

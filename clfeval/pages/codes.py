@@ -82,6 +82,7 @@ ERRORS: Mapping[str, str] = {
     "no-library": "A library that is not installed is needed.",
     "no-metrics": "The table has no metric column.",
     "no-models": "The table has no model.",
+    "no-sql": "Calibrators of this method have no SQL expression.",
     "no-such-file": "The file does not exist, or the pattern matches no file.",
     "no-threads": "The system refuses to start more threads.",
     "no-tn": "The counts have no true negatives, which the command or the option needs.",

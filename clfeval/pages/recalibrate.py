@@ -10,7 +10,7 @@ from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL, format_class_counts
 
-METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "auto")
+METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto")
 VERDICTS = ("helps", "harms", "undecided")
 GAINS = (
     *cols("estimate", "log_loss_gain brier_gain"),
@@ -44,7 +44,12 @@ TABLES = (
     ),
     Table(
         "mapping",
-        (MODEL, Column("method", "text", among=METHODS), *cols("part", "probability recalibrated")),
+        (
+            MODEL,
+            Column("method", "text", among=METHODS),
+            *cols("part", "probability recalibrated"),
+            *cols("part?", "low high"),
+        ),
         "",
     ),
     Table(
@@ -108,7 +113,7 @@ def page_tables(_: Document, __: int) -> Iterator[TableView]:
         places=(),
     )
     yield TableView(
-        "mapping", "Recalibrated probabilities", "model method probability recalibrated"
+        "mapping", "Recalibrated probabilities", "model method probability recalibrated low? high?"
     )
 
 
@@ -149,7 +154,8 @@ def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]
 GLOSSARY = {
     **SHARED,
     "method": "how log odds are changed: shift adds to them, temperature multiplies them, logistic "
-    "does both, beta treats both sides differently; isotonic fits steps",
+    "does both, beta treats both sides differently; isotonic and venn-abers fit "
+    "steps",
     "methods.chosen": "the method itself; of auto the one that a closed test chooses",
     "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
     "loss": "the loss that decides: the Brier score where the log loss is infinite",
@@ -167,6 +173,8 @@ GLOSSARY = {
     "observed": "share of positives in the group",
     "probability": "the score of a model",
     "recalibrated": "what the method makes of it",
+    "low": "of venn-abers: the isotonic share with the new row as a negative (p0)",
+    "high": "of venn-abers: the isotonic share with the new row as a positive (p1)",
 }
 HEADINGS = {
     "gain in log loss": "log_loss_gain",

@@ -12,6 +12,7 @@ import numpy as np
 from clfeval.document import Document
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 
@@ -77,6 +78,8 @@ def _parameters(calibrator: Calibrator) -> dict[str, Any]:
     if isinstance(calibrator, LogOddsCalibrator):
         names = ("intercept", "power", "complement_power")
         return {name: getattr(calibrator, name) for name in names}
+    if isinstance(calibrator, VennAbersCalibrator):
+        return calibrator.parameters
     pairs = zip(calibrator.probabilities.tolist(), calibrator.recalibrated.tolist(), strict=True)
     return {"knots": [list(pair) for pair in pairs]}
 
@@ -116,6 +119,10 @@ def sql_expression(stored: StoredCalibrator) -> str:
         logit += f" - {_number(calibrator.complement_power)} * ln(1 - {name})"
         condition = f"{name} > 0 AND {name} < 1"
         return f"CASE WHEN {condition} THEN 1 / (1 + exp(-({logit}))) ELSE {name} END"
+    if isinstance(calibrator, VennAbersCalibrator):
+        message = f"the {stored.method} calibrator of '{stored.model}' has no SQL expression"
+        hint = f"use {OPTION}--save NAME.calibrator.json{END} or {OPTION}--method isotonic{END}"
+        raise UsageError.new(message, "no-sql", hint=hint)
     return _step_expression(name, calibrator)
 
 
@@ -173,6 +180,8 @@ def _read_calibrator(record: Mapping[str, Any]) -> StoredCalibrator:
         if not ordered or min(x[0], q[0]) < 0 or max(x[-1], q[-1]) > 1:
             raise ValueError("knots do not rise from 0 to 1")
         calibrator = StepCalibrator(x, q)
+    elif "p0" in record:
+        calibrator = VennAbersCalibrator.from_parameters(record)
     else:
         names = ("intercept", "power", "complement_power")
         numbers = [float(record[name]) for name in names]

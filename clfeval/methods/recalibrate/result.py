@@ -134,7 +134,8 @@ def _notes(
         yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
     rows_at_ends = {model.model: model.unchanged for model in models if model.unchanged}
     if rows_at_ends:
-        text = "scores of exactly 0 and 1 keep their values, except by isotonic recalibration: "
+        text = "scores of exactly 0 and 1 keep their values, except by isotonic and venn-abers "
+        text += "recalibration: "
         yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
     shifted = [model.model for model in models if model.few_rows]
     if shifted:
