@@ -96,7 +96,7 @@ class BriefHelpCommand(TyperCommand):
             lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
         if self.seldom:
             left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-            lines += ["", f"{left}; guide: clfeval --guide {said.name}"]
+            lines += ["", f"{left}; clfeval --guide {said.name}"]
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 

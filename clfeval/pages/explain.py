@@ -248,6 +248,13 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "curves": "plot: detections over the thresholds of --sweep",
     },
     "count": {"models": "number of counts of each model"},
+    "recalibrate": {
+        "models": "the recalibration of each model, and its gain on new rows",
+        "methods": "the gain of every method for every model",
+        "mapping": "what becomes of probabilities",
+        "groups": "groups by score, before and after",
+        "recalibration": "plot: groups by score, before and after",
+    },
     "phidelta": {
         "best": "models tied with the best δ, with rank intervals",
         "readings": "interpretation of each point of the diamond",

@@ -153,9 +153,8 @@ def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]
 
 GLOSSARY = {
     **SHARED,
-    "method": "how log odds are changed: shift adds to them, temperature multiplies them, logistic "
-    "does both, beta treats both sides differently; isotonic and venn-abers fit "
-    "steps",
+    "method": "shift adds to log odds, temperature multiplies them, logistic does both, beta "
+    "differs on both sides; isotonic, venn-abers: steps",
     "methods.chosen": "the method itself; of auto the one that a closed test chooses",
     "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
     "loss": "the loss that decides: the Brier score where the log loss is infinite",

@@ -46,6 +46,7 @@ _UNREADABLE = (
 )
 PATIENCE = 20  # seconds
 STRICT = "spark.sql.ansi.enabled"
+SERVER = "spark.remote"  # the setting that names a server of Spark Connect
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RULES = ("PushDownPredicates", "PushPredicateThroughNonJoin", "InferFiltersFromConstraints")
 OWN = {
@@ -227,7 +228,7 @@ def _refuse_duckdb_path(file: str, *, partitioned: bool) -> None:
 
 
 def _open_spark(paths: Sequence[str], options: Input) -> Frame:
-    session = _spark_session(options.spark_remote, options.spark_conf)
+    session = _spark_session(options.spark_conf)
     remote = any("://" in path for path in paths)
 
     def read(files: list[str], keys: list[str], _above: list[str]) -> Any:
@@ -261,8 +262,13 @@ def _decoded(functions: Any, key: str) -> Any:
     return functions.decode(functions.encode(key, "ISO-8859-1"), "UTF-8")
 
 
-def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
-    """Return the session that is running, else a new one that writes nothing to the screen."""
+def _spark_session(settings: Mapping[str, str]) -> Any:
+    """Return the session that is running, else a new one that writes nothing to the screen.
+
+    settings: of the session; that of `SERVER` is the address of a server of Spark Connect.
+    """
+    remote = settings.get(SERVER)
+    conf = {name: value for name, value in settings.items() if name != SERVER}
     sql = _library("pyspark.sql", "spark")
     import logging  # which a start without Spark does not need
 
@@ -294,8 +300,8 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
         hint = f"pip install 'clfeval[spark]', and look at the values of {OPTION}--spark-conf{END}"
         if served and not isinstance(error, ImportError):
             hint = (
-                f"look at the address in {OPTION}--spark-remote{END}, and at the values of "
-                f"{OPTION}--spark-conf{END}"
+                f"look at the address in {OPTION}--spark-conf {SERVER}=sc://HOST:PORT{END}, and at "
+                "the other values"
             )
         if not served and which("java") is None and "JAVA_HOME" not in os.environ:
             hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"

@@ -146,13 +146,10 @@ class Input:
     engine: Annotated[
         Engine | None, Opt("Engine that reads and counts the rows; default polars.", READING)
     ] = None
-    spark_remote: Annotated[
-        str | None, Opt("Server of Spark: sc://HOST:PORT.", READING, metavar="URL")
-    ] = None
     spark_conf: Annotated[
         Mapping[str, str],
         Opt(
-            "Setting of the Spark session; repeat.",
+            "Setting of Spark; spark.remote=sc://HOST:PORT is a server; repeat.",
             READING,
             metavar="KEY=VALUE",
             parse=_parse_settings,

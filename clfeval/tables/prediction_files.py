@@ -106,11 +106,9 @@ def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
     refuse_named_tables(tables)
-    if roles.engine != "spark" and (roles.spark_conf or roles.spark_remote is not None):
-        flag = "--spark-conf" if roles.spark_conf else "--spark-remote"
-        raise bad_option(
-            f"{OPTION}{flag}{END} needs {OPTION}--engine spark{END}", "add it, or leave both out"
-        )
+    if roles.engine != "spark" and roles.spark_conf:
+        message = f"{OPTION}--spark-conf{END} needs {OPTION}--engine spark{END}"
+        raise bad_option(message, "add it, or leave both out")
     if not paths and not engines.counts_only(tables, roles):
         is_relation = "duckdb" in type(tables).__module__
         with engines.engine_failures(FRAME, "duckdb") if is_relation else nullcontext():

@@ -24,7 +24,7 @@ CALLS, PARTS = 906, 30
 FUNCTIONS = [getattr(clfeval, name) for name in clfeval.FUNCTIONS]
 UNKNOWN = ("treshold", "sample_weight", "n_boot", "pos_label", "x" * 300, "table ")
 # what starts Spark or reads the whole system is no subject here
-LEFT_OUT = {"engine", "spark_remote", "spark_conf", "on_open"}
+LEFT_OUT = {"engine", "spark_conf", "on_open"}
 
 pytestmark = pytest.mark.usefixtures("folder", "quoted_words")
 

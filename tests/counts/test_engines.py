@@ -373,8 +373,10 @@ def test_a_server_that_does_not_answer_is_named(
     monkeypatch.setattr(engines, "PATIENCE", 0.2)
     for address, what in (("sc://localhost:1", "no server answers"), ("localhost", "must start")):
         with pytest.raises(UsageError, match=f"no Spark session: .*{what}") as caught:
-            clfeval.count(str(tmp_path / "t.parquet"), engine="spark", spark_remote=address)
-        assert "spark_remote" in str(caught.value)
+            clfeval.count(
+                str(tmp_path / "t.parquet"), engine="spark", spark_conf={"spark.remote": address}
+            )
+        assert "spark.remote" in str(caught.value)
     lost = '<_InactiveRpcError of RPC that terminated with:\n\tdetails = "Connection refused"\n>'
     assert engines.first_line(ValueError(lost)) == "Connection refused"
     told = "\norg.apache.spark.SparkException: Job aborted\n\tat java.base"

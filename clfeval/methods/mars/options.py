@@ -171,5 +171,5 @@ clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
     "max-effort top list reference fail-under show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
-    without=("scores", "spark_remote", "spark_conf"),
+    without=("scores", "spark_conf"),
 )

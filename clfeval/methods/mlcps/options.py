@@ -266,5 +266,5 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         "threshold": {"panel": PREDICTIONS},
         "weight": {"panel": PREDICTIONS},
     },
-    without=("by", "cluster", "sampling_weights", "spark_remote", "spark_conf"),
+    without=("by", "cluster", "sampling_weights", "spark_conf"),
 )

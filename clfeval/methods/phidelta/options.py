@@ -216,5 +216,5 @@ clfeval phidelta table.csv --features --truth outcome --select 20
     "run reference curve features select show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
-    without=("scores", "spark_remote", "spark_conf"),
+    without=("scores", "spark_conf"),
 )

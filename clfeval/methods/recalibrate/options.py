@@ -59,8 +59,8 @@ class RecalibrateOptions(PopulationOptions):
 RECALIBRATE = Command(
     "recalibrate",
     (RecalibrateOptions,),
-    have="probabilities that are miscalibrated",
-    want="whether recalibrating them helps, and how",
+    have="probabilities",
+    want="whether recalibrating them helps",
     help="""Recalibrate probabilities, and test whether that helps on new rows.
 
     Each row is judged by calibrators that were fitted without it, or without its cluster. Methods:
@@ -70,9 +70,9 @@ RECALIBRATE = Command(
     examples="""clfeval recalibrate preds.csv --positive malignant
 clfeval recalibrate preds.csv --model gbm --method logistic
 clfeval recalibrate preds.csv --prevalence 0.02 --show mapping
-clfeval recalibrate preds.csv --model gbm --save gbm.calibrator.json --save gbm.sql""",
+clfeval recalibrate preds.csv --model gbm --save gbm.calibrator.json""",
     brief="truth positive cluster method prevalence show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of count; - is "
     "standard input; several files of one schema, or a quoted glob.",
-    without=("threshold", "by"),
+    without=("threshold", "by", "spark_conf"),
 )

@@ -231,5 +231,5 @@ clfeval report saved.json --fail-under roc_auc.low=0.8
     "measure reference best-threshold fail-under baseline show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
-    without=("spark_remote", "spark_conf"),
+    without=("spark_conf",),
 )

@@ -420,5 +420,5 @@ clfeval tune-jpt scores.parquet -f csv --show cutoffs > cutoffs.csv
     "is standard input; several files of one schema, or a quoted glob; "
     "with --join NAME=FILE, one file per model.",
     optional=True,
-    without=("spark_remote", "spark_conf"),
+    without=("spark_conf",),
 )
