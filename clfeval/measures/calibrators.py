@@ -153,8 +153,8 @@ def fit_isotonic(
     """Return isotonic calibration; each block's share is drawn to the prevalence by prior rows.
 
     (k + prior_rows prevalence) / (n + prior_rows) of k positives in n rows of a block, pooled anew
-    where these fall. Without prior rows it is the isotonic regression. Knots are the lowest and the
-    highest score of each block.
+    where these fall. Without prior rows it is the isotonic regression; they are in the units of the
+    counts. Knots are the lowest and the highest score of each block.
 
     Shapes: all (m,), scores ascending. ValueError without rows.
     Sources: Zadrozny and Elkan 2002, KDD; Ayer et al. 1955, Annals of Mathematical Statistics

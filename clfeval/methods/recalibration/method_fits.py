@@ -10,6 +10,7 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.inference.distributions import chi_square_quantile
 from clfeval.measures.calibrators import (
     PARAMETERS,
+    PRIOR_ROWS,
     Calibrator,
     LogOddsCalibrator,
     LogOddsMethod,
@@ -91,7 +92,8 @@ class MethodFitter:
         return TableFits((method,) * len(calibrators), calibrators, values)
 
     def _isotonic(self, positives: Counts, negatives: Counts) -> Calibrator:
-        return fit_isotonic(self.scores, positives, negatives)
+        prior_rows = PRIOR_ROWS * self.row_weight
+        return fit_isotonic(self.scores, positives, negatives, prior_rows=prior_rows)
 
     def _venn_abers(self, positives: Counts, negatives: Counts) -> Calibrator:
         return fit_venn_abers(self.scores, positives, negatives, row_weight=self.row_weight)
