@@ -295,7 +295,9 @@ def recalibrate(
     sampling_weights: bool = ...,
     cluster: Any = ...,
     prevalence: str | float | Sequence[str | float] | None = ...,
-    method: Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"] = ...,
+    method: Literal[
+        "none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto"
+    ] = ...,
     calibrator: str | PathLike[str] | None = ...,
     level: float = ...,
     seed: int = ...,

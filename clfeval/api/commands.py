@@ -334,12 +334,13 @@ def recalibrate(
     """Recalibrate probabilities of two classes, and test whether that helps on new rows.
 
     logit q = a + b ln p - c ln(1 - p): shift (b = c = 1), temperature (a = 0, b = c), logistic
-    (b = c), beta; isotonic fits steps. A gain is the fall of the log loss or the Brier score on new
-    rows. It is cross-fitted over ten random folds of rows or clusters. It is undefined, with a
-    reason, for labels, for scores outside 0 to 1, without rows of both classes and where scores
-    separate them. With `calibrator`, a saved file, the result has the columns that its calibrators
-    add to a table. Such a table needs no truth, and `save` writes it as .parquet, .csv or .ndjson.
-    Tables are never changed. Raises UsageError and DataError.
+    (b = c), beta; isotonic and venn-abers fit steps. A gain is the fall of the log loss or the
+    Brier score on new rows, cross-fitted over ten random folds of rows or clusters.
+
+    It is undefined, with a reason, for labels, for scores outside 0 to 1, without rows of both
+    classes and where scores separate them. With `calibrator`, a saved file, the result has the
+    columns that its calibrators add to a table. Such a table needs no truth, and `save` writes it
+    as .parquet, .csv or .ndjson. Tables are never changed. Raises UsageError and DataError.
     Sources: Cox 1958, Biometrika 45:562; Vergouwe et al. 2017, Statistics in Medicine 36:4529;
     Nadeau and Bengio 2003, Machine Learning 52:239.
     """

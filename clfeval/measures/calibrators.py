@@ -12,6 +12,7 @@ from clfeval.measures.isotonic import IsotonicBlocks, isotonic_shares
 from clfeval.measures.logistic import fit_intercept, fit_line, log_odds, log_odds_slice
 from clfeval.measures.logistic_regression import fit_finite_logistic, inverse_logit
 from clfeval.measures.probability import check_probabilities, log_complement
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.records import dataclass, replace
 
 LogOddsMethod = Literal["none", "shift", "temperature", "logistic", "beta"]
@@ -69,7 +70,7 @@ class StepCalibrator:
         return np.asarray(np.interp(scores, self.probabilities, self.recalibrated))
 
 
-Calibrator = LogOddsCalibrator | StepCalibrator
+Calibrator = LogOddsCalibrator | StepCalibrator | VennAbersCalibrator
 
 
 def shift_log_odds(calibrator: Calibrator, shift: float) -> Calibrator:
@@ -77,13 +78,17 @@ def shift_log_odds(calibrator: Calibrator, shift: float) -> Calibrator:
 
     With shift = ln(P / (1 - P)) - ln(p / (1 - p)) it is that of a population of prevalence P from
     one of rows of prevalence p, presuming label shift: the scores of each class are distributed
-    alike. Of steps the knots are shifted, and values stay linear between them; 0 and 1 stay.
+    alike. Of steps the knots are shifted, and values stay linear between them; of Venn-Abers
+    prediction p0 and p1 are. 0 and 1 stay.
     Source: Saerens, Latinne and Decaestecker 2002, Neural Computation 14:21.
     """
     if isinstance(calibrator, LogOddsCalibrator):
         return replace(calibrator, intercept=calibrator.intercept + shift)
-    shifted = LogOddsCalibrator(shift, 1.0, 1.0).calibrate(calibrator.recalibrated)
-    return StepCalibrator(calibrator.probabilities, shifted)
+    added = LogOddsCalibrator(shift, 1.0, 1.0)
+    if isinstance(calibrator, VennAbersCalibrator):
+        low, high = (added.calibrate(limit) for limit in (calibrator.low, calibrator.high))
+        return VennAbersCalibrator(calibrator.scores, low, high)
+    return StepCalibrator(calibrator.probabilities, added.calibrate(calibrator.recalibrated))
 
 
 def fit_log_odds(
@@ -148,8 +153,8 @@ def fit_isotonic(
     """Return isotonic calibration; each block's share is drawn to the prevalence by prior rows.
 
     (k + prior_rows prevalence) / (n + prior_rows) of k positives in n rows of a block, pooled anew
-    where these fall. Without prior rows it is the isotonic regression. Knots are the lowest and the
-    highest score of each block.
+    where these fall. Without prior rows it is the isotonic regression; they are in the units of the
+    counts. Knots are the lowest and the highest score of each block.
 
     Shapes: all (m,), scores ascending. ValueError without rows.
     Sources: Zadrozny and Elkan 2002, KDD; Ayer et al. 1955, Annals of Mathematical Statistics

@@ -85,6 +85,7 @@ ERRORS: Mapping[str, str] = {
     "no-metrics": "The table has no metric column.",
     "no-models": "The table has no model.",
     "no-output": "No file is named that holds the columns of a calibrator.",
+    "no-sql": "Calibrators of this method have no SQL expression.",
     "no-such-file": "The file does not exist, or the pattern matches no file.",
     "no-threads": "The system refuses to start more threads.",
     "no-tn": "The counts have no true negatives, which the command or the option needs.",

@@ -10,7 +10,7 @@ from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL, format_class_counts
 
-METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "auto")
+METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto")
 VERDICTS = ("helps", "harms", "undecided")
 GAINS = (
     *cols("estimate", "log_loss_gain brier_gain"),
@@ -41,7 +41,12 @@ TABLES = (
     ),
     Table(
         "mapping",
-        (MODEL, Column("method", "text", among=METHODS), *cols("part", "probability recalibrated")),
+        (
+            MODEL,
+            Column("method", "text", among=METHODS),
+            *cols("part", "probability recalibrated"),
+            *cols("part?", "low high"),
+        ),
     ),
     Table(
         "columns",
@@ -122,7 +127,7 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         places=(),
     )
     yield TableView(
-        "mapping", "Recalibrated probabilities", "model method probability recalibrated"
+        "mapping", "Recalibrated probabilities", "model method probability recalibrated low? high?"
     )
 
 
@@ -163,7 +168,7 @@ def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]
 GLOSSARY = {
     **SHARED,
     "method": "shift adds to log odds, temperature multiplies them, logistic does both, beta "
-    "differs on both sides; isotonic: steps",
+    "differs on both sides; isotonic, venn-abers: steps",
     "methods.chosen": "the method itself; of auto the one that a closed test chooses",
     "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
     "loss": "the loss that decides: the Brier score where the log loss is infinite",
@@ -186,6 +191,8 @@ GLOSSARY = {
     "columns.missing": "rows without a score, which stay so",
     "columns.outside": "rows with a score outside those that the calibrator was fitted to",
     "columns.at_ends": "rows with a score of exactly 0 or 1",
+    "low": "of venn-abers: the isotonic share with the new row as a negative (p0)",
+    "high": "of venn-abers: the isotonic share with the new row as a positive (p1)",
 }
 HEADINGS = {
     "gain in log loss": "log_loss_gain",

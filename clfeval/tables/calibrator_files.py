@@ -13,6 +13,7 @@ import numpy as np
 
 from clfeval.errors import DataError, list_names, quote_name, suggestion
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import COMMAND, END
 from clfeval.records import dataclass
 
@@ -102,6 +103,8 @@ def _parameters(calibrator: Calibrator) -> dict[str, Any]:
     """Return what defines a calibrator."""
     if isinstance(calibrator, LogOddsCalibrator):
         return {name: getattr(calibrator, name) for name in PARAMETERS}
+    if isinstance(calibrator, VennAbersCalibrator):
+        return calibrator.parameters
     pairs = zip(calibrator.probabilities.tolist(), calibrator.recalibrated.tolist(), strict=True)
     return {"knots": [list(pair) for pair in pairs]}
 
@@ -205,6 +208,8 @@ def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
     calibrator: Calibrator
     if "knots" in record:
         calibrator = StepCalibrator(*np.array(_pairs(record, "knots", place)).T)
+    elif "p0" in record:
+        calibrator = VennAbersCalibrator.from_parameters(record)
     else:
         calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
         if not calibrator.rises:

@@ -25,6 +25,7 @@ from clfeval.measures.calibrators import (
 )
 from clfeval.measures.logistic_regression import fit_finite_logistic
 from clfeval.measures.ranking import roc_auc
+from clfeval.measures.venn_abers import VennAbersCalibrator
 
 # of column svm of the breast-cancer table, to the digits that were published with the methods
 PUBLISHED: dict[LogOddsMethod, tuple[float, float, float]] = {
@@ -172,6 +173,9 @@ CALIBRATORS: dict[str, Calibrator] = {
     "logistic": LogOddsCalibrator(0.5, 2.0, 2.0),
     "beta": LogOddsCalibrator(-1.0, 0.5, 3.0),
     "steps": StepCalibrator(np.array([0.2, 0.4]), np.array([0.1, 0.7])),
+    "venn-abers": VennAbersCalibrator(
+        np.array([0.3]), np.array([0, 0.1, 0.2]), np.array([0.4, 0.6, 1])
+    ),
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from clfeval.document import Document
 from clfeval.errors import UsageError
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 from clfeval.tables.columns import AS_WRITTEN
@@ -52,6 +53,10 @@ def sql_expression(stored: StoredCalibrator) -> str:
         logit += f" - {_number(calibrator.complement_power)} * ln(1 - {name})"
         condition = f"{name} > 0 AND {name} < 1"
         return f"CASE WHEN {condition} THEN 1 / (1 + exp(-({logit}))) ELSE {name} END"
+    if isinstance(calibrator, VennAbersCalibrator):
+        message = f"the {stored.method} calibrator of '{stored.model}' has no SQL expression"
+        hint = f"use {OPTION}--save NAME.calibrator.json{END} or {OPTION}--method isotonic{END}"
+        raise UsageError.new(message, "no-sql", hint=hint)
     return _step_expression(name, calibrator)
 
 

@@ -32,7 +32,7 @@ class RecalibrateOptions(PopulationOptions):
     method: Annotated[
         Method,
         Opt(
-            "temperature, logistic, beta, isotonic, shift; default auto.",
+            "shift, temperature, logistic, beta, isotonic, venn-abers.",
             RECALIBRATION,
             metavar="METHOD",
             signed="method",
@@ -83,8 +83,8 @@ RECALIBRATE = Command(
     help="""Recalibrate probabilities, and test whether that helps on new rows.
 
     Each row is judged by calibrators that were fitted without it, or without its cluster. Methods:
-    shift, temperature, logistic, beta and isotonic; auto chooses none, shift, logistic or beta by
-    a closed test.
+    shift, temperature, logistic, beta, isotonic and venn-abers; auto, the default, chooses none,
+    shift, logistic or beta by a closed test.
     """,
     examples="""clfeval recalibrate preds.csv --positive malignant
 clfeval recalibrate preds.csv --model gbm --method logistic

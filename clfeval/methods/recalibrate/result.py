@@ -153,7 +153,7 @@ def _notes(
     rows_at_ends = {model.model: model.unchanged for model in models if model.unchanged}
     if rows_at_ends:
         text = "scores of exactly 0 and 1 keep their values; only "
-        text += f"{OPTION}--method isotonic{END} changes them: "
+        text += f"{OPTION}--method isotonic{END} and venn-abers change them: "
         yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
     shifted = [model.model for model in models if model.few_rows]
     if shifted:

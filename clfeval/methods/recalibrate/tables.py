@@ -9,6 +9,7 @@ import numpy as np
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, cell_value
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.methods.estimates import Design
 from clfeval.methods.recalibration.assessment import Assessment
 from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName, class_rows
@@ -107,13 +108,24 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
         if calibrator is None:
             continue
         recalibrated = calibrator.calibrate(np.array(PLACES)).tolist()
+        limits = _venn_abers_limits(calibrator)
         rows += [
             {
                 "model": model.model,
                 "method": model.selected,
                 "probability": probability,
                 "recalibrated": value,
+                "low": low,
+                "high": high,
             }
-            for probability, value in zip(PLACES, recalibrated, strict=True)
+            for probability, value, (low, high) in zip(PLACES, recalibrated, limits, strict=True)
         ]
     return rows
+
+
+def _venn_abers_limits(calibrator: Calibrator) -> list[tuple[float | None, float | None]]:
+    """Return p0 and p1 at the places of the mapping; None of other methods."""
+    if not isinstance(calibrator, VennAbersCalibrator):
+        return [(None, None)] * len(PLACES)
+    low, high = calibrator.limits(np.array(PLACES))
+    return [*zip(low.tolist(), high.tolist(), strict=True)]

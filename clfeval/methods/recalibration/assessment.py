@@ -72,7 +72,7 @@ def assess_methods(
     Gains are cross-fitted; of more than `MOST_SCORES` scores, neighbours are merged for them.
     """
     effect = design_effect(counts)
-    fitter = MethodFitter(counts.scores, rows_in_effect(counts), effect)
+    fitter = MethodFitter(counts.scores, rows_in_effect(counts), effect, counts.unit)
     rows = class_rows(counts)
     gains: Mapping[Method, Mapping[LossName, GainEstimate]] = {}
     table_reason = _why_no_limits(counts)
@@ -108,7 +108,7 @@ def _why_no_gain(calibrator: Calibrator | None) -> str | None:
 
 def replace_scores(fitter: MethodFitter, counts: ScoreCounts) -> MethodFitter:
     """Return the fitter for counts of merged scores."""
-    return MethodFitter(counts.scores, fitter.rows, fitter.effect)
+    return MethodFitter(counts.scores, fitter.rows, fitter.effect, fitter.row_weight)
 
 
 def contradicted_rows(counts: ScoreCounts) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.measures.calibrators import (
     PARAMETERS,
+    PRIOR_ROWS,
     Calibrator,
     LogOddsCalibrator,
     LogOddsMethod,
@@ -17,12 +18,13 @@ from clfeval.measures.calibrators import (
     fit_log_odds,
 )
 from clfeval.measures.probability import log_losses
+from clfeval.measures.venn_abers import fit_venn_abers
 from clfeval.methods.recalibration.method_names import Method
 from clfeval.records import dataclass
 
 NESTED: tuple[LogOddsMethod, ...] = ("none", "shift", "logistic", "beta")  # of the closed test
-FLEXIBLE: tuple[Method, ...] = ("beta", "isotonic")
-FLEXIBLE_ROWS = 1000  # from which these two are fitted
+FLEXIBLE: tuple[Method, ...] = ("beta", "isotonic", "venn-abers")
+FLEXIBLE_ROWS = 1000  # from which these are fitted
 # 95 % points of chi-square with 1, 2 and 3 degrees of freedom
 _CRITICAL = np.array([3.841458820694124, 5.991464547107979, 7.814727903251179])
 
@@ -45,12 +47,14 @@ class MethodFitter:
     """Fits of methods to tables of counts at the same scores (m,), ascending.
 
     rows: the number of rows of all tables together, if weighted the effective one. effect: the
-    design effect by which likelihood ratios of clusters or weights are divided.
+    design effect by which likelihood ratios of clusters or weights are divided. row_weight: that of
+    one row in the counts, of sampling weights the mean one.
     """
 
     scores: Floats
     rows: float
     effect: float = 1.0
+    row_weight: float = 1.0
 
     @property
     def candidates(self) -> tuple[LogOddsMethod, ...]:
@@ -60,7 +64,9 @@ class MethodFitter:
     def fit(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
         """Fit one method to each table; positives and negatives (tables, m)."""
         if method == "isotonic":
-            return self._fit_isotonic(positives, negatives)
+            return self._fit_each(method, self._isotonic, positives, negatives)
+        if method == "venn-abers":
+            return self._fit_each(method, self._venn_abers, positives, negatives)
         if method == "auto":
             return self._fit_auto(positives, negatives)
         coefficients = fit_log_odds(method, self.scores, positives, negatives)
@@ -73,13 +79,24 @@ class MethodFitter:
         )
         return TableFits((*methods,), calibrators, calibrate_tables(coefficients, self.scores))
 
-    def _fit_isotonic(self, positives: Counts, negatives: Counts) -> TableFits:
-        calibrators = tuple(
-            fit_isotonic(self.scores, *table) for table in zip(positives, negatives, strict=True)
-        )
+    def _fit_each(
+        self,
+        method: Method,
+        fit: Callable[[Counts, Counts], Calibrator],
+        positives: Counts,
+        negatives: Counts,
+    ) -> TableFits:
+        """Fit a method of steps to one table after the other."""
+        calibrators = tuple(fit(*table) for table in zip(positives, negatives, strict=True))
         values = np.array([calibrator.calibrate(self.scores) for calibrator in calibrators])
-        methods: list[Method] = ["isotonic"] * len(calibrators)
-        return TableFits((*methods,), calibrators, values)
+        return TableFits((method,) * len(calibrators), calibrators, values)
+
+    def _isotonic(self, positives: Counts, negatives: Counts) -> Calibrator:
+        prior_rows = PRIOR_ROWS * self.row_weight
+        return fit_isotonic(self.scores, positives, negatives, prior_rows=prior_rows)
+
+    def _venn_abers(self, positives: Counts, negatives: Counts) -> Calibrator:
+        return fit_venn_abers(self.scores, positives, negatives, row_weight=self.row_weight)
 
     def _fit_auto(self, positives: Counts, negatives: Counts) -> TableFits:
         """Fit the method that the closed test chooses for each table; none if classes separate.

@@ -9,7 +9,9 @@ from clfeval.records import dataclass
 if TYPE_CHECKING:
     from clfeval.measures.record import Population
 
-Method = Literal["none", "shift", "temperature", "logistic", "beta", "isotonic", "auto"]
+Method = Literal[
+    "none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto"
+]
 METHODS: tuple[Method, ...] = (
     "none",
     "shift",
@@ -17,6 +19,7 @@ METHODS: tuple[Method, ...] = (
     "logistic",
     "beta",
     "isotonic",
+    "venn-abers",
     "auto",
 )
 

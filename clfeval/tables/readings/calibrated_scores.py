@@ -9,6 +9,7 @@ import numpy as np
 
 from clfeval.errors import DataError, UsageError, bad_option, list_names, quote_name
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, read_calibrator_file
@@ -168,7 +169,11 @@ def with_calibrated_column(frame: Frame, source: str, name: str, calibrator: Cal
         return frame.with_columns(_log_odds_expression(nw.col(name), calibrator).alias(name))
     native = frame.to_native()
     if isinstance(native, pl.LazyFrame):  # its branches are all computed in every row
-        return nw.from_native(native.with_columns(_interpolated(name, calibrator)))
+        return nw.from_native(native.with_columns(_calibrated(name, calibrator)))
+    if isinstance(calibrator, VennAbersCalibrator):
+        message = "calibrators of venn-abers are applied by polars only"
+        hint = f"leave {OPTION}--engine{END} out, or use a calibrator of another method"
+        raise UsageError.new(message, "no-sql", hint=hint)
     return frame.with_columns(_step_expression(nw.col(name), calibrator).alias(name))
 
 
@@ -185,17 +190,17 @@ def _log_odds_expression(score: nw.Expr, calibrator: LogOddsCalibrator) -> nw.Ex
     return nw.when(is_interior).then(positive_side / (1 + small)).otherwise(score)
 
 
-def _interpolated(name: str, calibrator: StepCalibrator) -> pl.Expr:
-    """Return the expression of polars that interpolates between the knots of a calibrator."""
+def _calibrated(name: str, calibrator: Calibrator) -> pl.Expr:
+    """Return the expression of polars that looks scores up in the steps of a calibrator."""
 
-    def interpolate(scores: pl.Series) -> pl.Series:
+    def calibrate(scores: pl.Series) -> pl.Series:
         values = scores.to_numpy()
         is_probability = (values >= 0) & (values <= 1)
-        changed = np.interp(values, calibrator.probabilities, calibrator.recalibrated)
+        changed = calibrator.calibrate(np.where(is_probability, values, 0.0))
         cells = pl.Series(scores.name, np.where(is_probability, changed, values))
         return cells.set(scores.is_null(), None)
 
-    return pl.col(name).map_batches(interpolate, return_dtype=pl.Float64, is_elementwise=True)
+    return pl.col(name).map_batches(calibrate, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def _step_expression(score: nw.Expr, calibrator: StepCalibrator) -> nw.Expr:

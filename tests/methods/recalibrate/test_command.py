@@ -14,6 +14,7 @@ import pytest
 import clfeval
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator, shift_log_odds
+from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.methods.recalibrate.files import sql_expression
 from clfeval.tables.calibrator_files import StoredCalibrator, read_calibrators
 from tests.methods.recalibrate.test_cross_fitting import random_table
@@ -104,6 +105,11 @@ REFUSED = {  # arguments after the table, what is in the message, exit code
     "unknown method": (["rows.csv", "--method", "platt"], "--method", 2),
     "no fit to save": (["turned.csv", "--save", "x.sql"], "none could be fitted", 2),
     "a name that needs quotes": (["named.csv", "--save", "x.sql"], "needs quotes in SQL", 2),
+    "steps without SQL": (
+        ["many.csv", "--method", "venn-abers", "--save", "x.sql"],
+        "use --save NAME.calibrator.json or --method isotonic",
+        2,
+    ),
     "another command": (["rows.csv", "--save", "x.counts.parquet"], "only `count` writes", 2),
 }
 
@@ -115,6 +121,7 @@ def test_what_cannot_be_done_is_said(case: str, folder: Path) -> None:
     table.with_columns(gbm=(pl.col("gbm") > 0.5) * 1).write_csv("labels.csv")
     table.with_columns(truth=0).write_csv("one.csv")
     table.with_columns(gbm=1 - pl.col("gbm")).write_csv("turned.csv")
+    random_table(1, 1000).select("id", "truth", "gbm").write_csv("many.csv")
     table.rename({"gbm": "my model"}).write_csv("named.csv")
     arguments, words, code = REFUSED[case]
     done = program("recalibrate", *arguments, "--positive", "1")
@@ -122,25 +129,36 @@ def test_what_cannot_be_done_is_said(case: str, folder: Path) -> None:
     assert not Path("x.sql").exists()
 
 
-def test_saved_calibrators_are_read_back(folder: Path) -> None:
-    result = clfeval.recalibrate(random_table(1, slope=0.4), positive="1", model="gbm")
+@pytest.mark.parametrize("method", ["logistic", "isotonic", "venn-abers"])
+def test_saved_calibrators_are_read_back(method: str, folder: Path) -> None:
+    table = random_table(1, 1000, slope=0.4)
+    result = clfeval.recalibrate(table, positive="1", model="gbm", method=method)
     result.save("gbm.calibrator.json")
     read = read_calibrators("gbm.calibrator.json", Path("gbm.calibrator.json").read_text())
     (stored,) = read.calibrators
-    (row,) = result.tables["models"]
     assert read.positive == "1"
-    assert (stored.model, stored.method) == ("gbm", row["method"])
-    assert stored.column == f"gbm+{row['method']}"
-    places = [one["probability"] for one in result.tables["mapping"]]
-    assert stored.calibrator.calibrate(places).tolist() == [
-        one["recalibrated"] for one in result.tables["mapping"]
-    ]
+    assert (stored.model, stored.method) == ("gbm", method)
+    assert stored.column == f"gbm+{method}"
+    mapping = pl.DataFrame(result.tables["mapping"])
+    places = mapping["probability"].to_numpy()
+    assert stored.calibrator.calibrate(places).tolist() == mapping["recalibrated"].to_list()
+    if isinstance(stored.calibrator, VennAbersCalibrator):
+        limits = [part.tolist() for part in stored.calibrator.limits(places)]
+        assert limits == [mapping[name].to_list() for name in ("low", "high")]
+    else:
+        assert mapping["low"].null_count() == mapping["high"].null_count() == len(mapping)
 
 
 DAMAGE = {  # path into the file, another value
     "parameters": (("calibrators", 0, "power"), "x"),
     "a falling calibrator": (("calibrators", 0, "power"), -1.0),
     "no digest": (("calibrators", 0, "digest"), None),
+    "scores that fall": (("calibrators", 1, "scores"), [0.4, 0.2]),
+    "too few limits": (("calibrators", 1, "p0"), [0, 0.1, 0.2]),
+    "limits that fall": (("calibrators", 1, "p1"), [0.5, 0.4, 0.6, 0.8, 1]),
+    "limits that cross": (("calibrators", 1, "p0"), [0, 0.9, 0.9, 0.9, 0.9]),
+    "a limit above 1": (("calibrators", 1, "p1"), [0.3, 0.4, 0.6, 0.8, 1.1]),
+    "a missing limit": (("calibrators", 1, "p1"), None),
     "another schema": (("schema",), "clfeval.calibrators/9"),
     "no range": (("calibrators", 0, "score_range"), [0.5]),
 }
@@ -161,9 +179,20 @@ def test_damaged_calibrators_are_refused(case: str) -> None:
                 "intercept": 0.1,
                 "power": 1.2,
                 "complement_power": 1.2,
-            }
+            },
+            {
+                "model": "forest",
+                "method": "venn-abers",
+                "score_range": [0.1, 0.9],
+                "digest": "0" * 64,
+                "scores": [0.2, 0.4],
+                "p0": [0, 0.1, 0.1, 0.3, 0.5],
+                "p1": [0.3, 0.4, 0.6, 0.8, 1],
+            },
         ],
     }
+    text = json.dumps(document)
+    assert len(read_calibrators("x.calibrator.json", text).calibrators) == 2
     place: Any = document
     path, value = DAMAGE[case]
     for key in path[:-1]:

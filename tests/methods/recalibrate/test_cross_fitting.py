@@ -238,6 +238,26 @@ def test_the_same_rows_in_any_form_give_the_same_tables(form: str, folder: Path)
     assert first.answer == second.answer
 
 
+@pytest.mark.parametrize("method", ["isotonic", "venn-abers"])
+def test_steps_do_not_depend_on_the_scale_of_sampling_weights(method: Any) -> None:
+    """The prior row of a step and the new row have the mean weight; equal weights have none."""
+    table = random_table(9, 1500).drop("patient")
+    dice = np.random.default_rng(9)
+    weights = dice.integers(2, 30, 1500) / 10
+    values = []
+    for columns in (weights, weights / 8, np.full(1500, 0.25), np.ones(1500)):
+        weighted = table.with_columns(w=pl.Series(columns))
+        result = clfeval.recalibrate(
+            weighted, positive="1", weight="w", sampling_weights=True, method=method
+        )
+        values.append(result.calibrators["gbm"].calibrate([0.02, 0.3, 0.5, 0.98]))
+    result = clfeval.recalibrate(table, positive="1", method=method)
+    values.append(result.calibrators["gbm"].calibrate([0.02, 0.3, 0.5, 0.98]))
+    assert values[1] == pytest.approx(values[0], abs=1e-9)
+    assert values[2] == pytest.approx(values[4], abs=1e-9)
+    assert values[3] == pytest.approx(values[4], abs=1e-9)
+
+
 def test_the_seed_moves_the_gain_a_little_and_nothing_else() -> None:
     table = random_table(7, 1000)
     results = [clfeval.recalibrate(table, positive="1", model="gbm", seed=s) for s in range(3)]
