@@ -135,7 +135,7 @@ def test_no_call_sees_what_another_did_to_a_default() -> None:
 def test_what_may_be_changed_is_made_anew_for_every_call(command: str) -> None:
     declared = command_of(command)
     options = [one for one in declared.options() if isinstance(one.default, dict)]
-    assert options
+    assert options or command == "recalibrate"  # which has no mapping
     for option in options:
         for given in ({}, {option.name: option.default}):  # as Python and as a shell leave it out
             groups = [group for _ in range(2) for group in declared.build_groups(given)]

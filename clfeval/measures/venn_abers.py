@@ -55,6 +55,8 @@ class VennAbersCalibrator:
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Sequence[float]]) -> VennAbersCalibrator:
         """Build from the parameters of a file; ValueError for numbers that make no calibrator."""
+        if missing := [name for name in _PARAMETERS if name not in parameters]:
+            raise ValueError(f"{missing[0]} is missing")
         scores, low, high = (np.array(parameters[name], np.float64) for name in _PARAMETERS)
         places = 2 * len(scores) + 1
         if not (np.diff(check_probabilities(scores)) > 0).all():

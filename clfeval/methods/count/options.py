@@ -24,7 +24,7 @@ class CountOptions:
             metavar="pairs|FILE",
             accept=lambda _, table: table,
         ),
-    ] = "none"
+    ] = None
     min_cell: Annotated[
         int | None,
         Opt(
@@ -39,12 +39,12 @@ class CountOptions:
     @property
     def compares_pairs(self) -> bool:
         """Whether what compares the scores of models is counted."""
-        return not (isinstance(self.joint, str) and self.joint == "none")
+        return self.joint is not None
 
     @property
     def counts_of_all(self) -> Any:
         """The added counts of all tables, of which this is one; None without."""
-        is_word = isinstance(self.joint, str) and self.joint in ("none", "pairs")
+        is_word = isinstance(self.joint, str) and self.joint == "pairs"
         return None if is_word else self.joint
 
     def check(self) -> None:
