@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from clfeval.errors import bad_option
+from clfeval.methods.options import accept_table
 from clfeval.options.declaration import Command, Opt
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
@@ -22,7 +23,7 @@ class CountOptions:
             "Count what compares scores too: pairs, or FILE with the counts of all.",
             COUNTS,
             metavar="pairs|FILE",
-            accept=lambda _, table: table,
+            accept=accept_table,
         ),
     ] = None
     min_cell: Annotated[
