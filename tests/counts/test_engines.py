@@ -62,7 +62,7 @@ def spark() -> Iterator[Any]:
         "spark.driver.memory": "700m",
         "spark.sql.shuffle.partitions": "2",
     }
-    session = engines._spark_session(None, conf)
+    session = engines._spark_session(conf)
     yield session
     session.stop()
 
@@ -237,7 +237,7 @@ def test_a_lost_session_is_one_line_and_nothing_is_written(tmp_path: Path, spark
     program = f"""
 import clfeval
 from clfeval.tables.engines import _spark_session
-session = _spark_session(None, {{"spark.master": "local[1]"}})
+session = _spark_session({{"spark.master": "local[1]"}})
 frame = session.read.parquet({str(tmp_path / "t.parquet")!r})
 session.stop()
 clfeval.count(frame, positive="yes", ignore="site").save({str(tmp_path / "x.counts.parquet")!r})

@@ -129,6 +129,7 @@ UNDEFINED = [  # p, positives, negatives, settings, the measures and why
             "calibration_slope": "single_class",
             "calibration_intercept": "single_class",
             "calibration_in_the_large": "single_class",
+            **dict.fromkeys(("ici", "e50", "e90"), "single_class"),
             "recall@k": "no_positive_truth",
             "gain@k": "no_positive_truth",
             "lift@k": "no_positive_truth",
@@ -151,6 +152,7 @@ UNDEFINED = [  # p, positives, negatives, settings, the measures and why
             "calibration_slope": "single_class",
             "calibration_intercept": "single_class",
             "calibration_in_the_large": "single_class",
+            **dict.fromkeys(("ici", "e50", "e90"), "single_class"),
         },
     ),
     (

@@ -11,7 +11,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from tests.tables.model_facts import (
     model_rows,
     rank_auc,
     reading_differences,
+    shown_weights,
 )
 from tests.tables.table_drafts import Array, Columns, Facts, is_number
 
@@ -454,6 +455,8 @@ def row_complaints(context: Context, row: Mapping[str, Any]) -> list[str]:
 
 def context_complaints(context: Context, result: Mapping[str, Any]) -> list[str]:
     """Return what of a result differs from what the options say, counted in one way."""
+    if context.weight is not None:
+        context = replace(context, weight=shown_weights(result, context.weight))
     weight = np.ones(len(context.truth)) if context.weight is None else context.weight
     summary = result["summary"]
     complaints = []

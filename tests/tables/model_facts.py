@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,12 @@ def model_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for row in result["tables"]["models"] if row.get("slice") is None]
 
 
+def shown_weights(result: Mapping[str, Any], weight: Any) -> Any:
+    """Return weights as a result shows them: sampling weights in rows of their mean."""
+    is_sampling = "effective_rows" in result["summary"]
+    return weight * (len(weight) / weight.sum()) if is_sampling else weight
+
+
 def summary_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str]:
     """Return in what the rows, the kind of weights and the remarks differ from a reading."""
     complaints = []
@@ -162,6 +169,8 @@ def reading_differences(
 
     uncut: no option states a threshold, so scores of an unknown one must not be cut.
     """
+    if meaning.weight is not None:
+        meaning = replace(meaning, weight=shown_weights(result, meaning.weight))
     rows = {str(row["model"]): row for row in model_rows(result)}
     if len(rows) != len(meaning.models):
         return [f"models {', '.join(rows)}; not {', '.join(m.name for m in meaning.models)}"]
