@@ -13,7 +13,7 @@ from clfeval.pages.table_parts import MODEL, format_class_counts
 METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto")
 VERDICTS = ("helps", "harms", "undecided")
 GAINS = (
-    *cols("estimate", "log_loss_gain brier_gain"),
+    *cols("estimate", "log_loss_gain brier_gain", best="min"),
     *cols("number?", "intercept power complement_power"),
 )
 TABLES = (
@@ -25,7 +25,7 @@ TABLES = (
             Column("verdict", "text", among=(None, *VERDICTS)),
             Column("loss", "text", among=("log_loss", "brier")),
             *cols("number?", "before"),
-            *cols("estimate", "gain"),
+            *cols("estimate", "gain", best="min"),
             *GAINS,
         ),
     ),

@@ -16,6 +16,13 @@ from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 from clfeval.tables.columns import AS_WRITTEN
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED_WORDS = (
+    "all and any as asc between by case cast check column create cross default desc distinct else "
+    "end except exists false for from full group having in inner intersect into is join left like "
+    "limit natural not null offset on or order outer right select some table then to true union "
+    "unique user using when where window with"
+)
+_RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 def as_calibrators(result: Document) -> Iterator[str]:
@@ -25,6 +32,10 @@ def as_calibrators(result: Document) -> Iterator[str]:
 
 def as_sql(result: Document) -> Iterator[str]:
     """Yield a SELECT list with one expression a model, the same in DuckDB and Spark."""
+    for model in result.extras.get("combined", ()):
+        message = f"the scores of '{model}' are made of several columns, so no expression has them"
+        hint = f"use {OPTION}--save NAME.calibrator.json{END}"
+        raise UsageError.new(message, "no-sql", hint=hint)
     expressions = [
         f"{sql_expression(stored)} AS {_sql_name(stored.model)}_{stored.method}"
         for stored in stored_calibrators(result).calibrators
@@ -92,7 +103,7 @@ def _number(value: float) -> str:
 
 def _sql_name(name: str) -> str:
     """Return the name of a column that needs no quotes, as engines quote differently."""
-    if _PLAIN_NAME.fullmatch(name):
+    if _PLAIN_NAME.fullmatch(name) and name.casefold() not in _RESERVED:
         return name
     message = f"'{name}' needs quotes in SQL, which DuckDB and Spark write differently"
     hint = f"rename the column, or use {OPTION}--save NAME.calibrator.json{END}"

@@ -61,7 +61,10 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "groups": groups,
         },
         answer=tuple(recalibration_answer(models, options)),
-        extras={"calibrators": _calibrator_file(predictions, models)},
+        extras={
+            "calibrators": _calibrator_file(predictions, models),
+            "combined": _combined_models(predictions),
+        },
         warnings=tuple(_notes(models, predictions)),
     )
 
@@ -88,6 +91,16 @@ def _calibrator_file(
     ]
     rows = sum(file.rows for file in predictions.files)
     return CalibratorFile(predictions.positive, calibrators, rows)
+
+
+def _combined_models(predictions: PredictionCounts) -> list[str]:
+    """Return the models whose scores are those of several columns, or of confidences."""
+    by_confidence = predictions.roles.kind == "confidence"
+    return [
+        model.name
+        for model in predictions.models
+        if model.kind != "label" and (by_confidence or len(model.columns) != 1)
+    ]
 
 
 def _check_table(sample: Sample, predictions: PredictionCounts) -> None:

@@ -105,6 +105,7 @@ REFUSED = {  # arguments after the table, what is in the message, exit code
     "unknown method": (["rows.csv", "--method", "platt"], "--method", 2),
     "no fit to save": (["turned.csv", "--save", "x.sql"], "none could be fitted", 2),
     "a name that needs quotes": (["named.csv", "--save", "x.sql"], "needs quotes in SQL", 2),
+    "a reserved word": (["select.csv", "--save", "x.sql"], "needs quotes in SQL", 2),
     "steps without SQL": (
         ["many.csv", "--method", "venn-abers", "--save", "x.sql"],
         "use --save NAME.calibrator.json or --method isotonic",
@@ -123,6 +124,7 @@ def test_what_cannot_be_done_is_said(case: str, folder: Path) -> None:
     table.with_columns(gbm=1 - pl.col("gbm")).write_csv("turned.csv")
     random_table(1, 1000).select("id", "truth", "gbm").write_csv("many.csv")
     table.rename({"gbm": "my model"}).write_csv("named.csv")
+    table.rename({"gbm": "select"}).write_csv("select.csv")
     arguments, words, code = REFUSED[case]
     done = program("recalibrate", *arguments, "--positive", "1")
     assert (done.code, words in done.err) == (code, True), done.err
