@@ -218,8 +218,10 @@ class RowWeights:
         squares, heaviest = owners.T
         largest = np.zeros(m)
         np.maximum.at(largest, place, heaviest)
-        total, raw = (np.bincount(place, one, m).astype(np.float64) for one in (n, squares))
-        return cls(total, raw, largest)
+        total = np.zeros(m, n.dtype)  # whole units add up exactly, in whatever order rows come
+        np.add.at(total, place, n)
+        raw = np.bincount(place, squares, m).astype(np.float64)
+        return cls(total.astype(np.float64), raw, largest)
 
     @property
     def owners(self) -> Floats:

@@ -16,13 +16,53 @@ from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
 from clfeval.tables.columns import AS_WRITTEN
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RESERVED_WORDS = (
-    "all and any as asc between by case cast check column create cross default desc distinct else "
-    "end except exists false for from full group having in inner intersect into is join left like "
-    "limit natural not null offset on or order outer right select some table then to true union "
-    "unique user using when where window with"
+_RESERVED = frozenset(
+    {
+        "all",
+        "and",
+        "any",
+        "as",
+        "asc",
+        "case",
+        "cast",
+        "check",
+        "column",
+        "create",
+        "default",
+        "desc",
+        "distinct",
+        "else",
+        "end",
+        "false",
+        "for",
+        "from",
+        "group",
+        "having",
+        "in",
+        "is",
+        "join",
+        "left",
+        "limit",
+        "not",
+        "null",
+        "on",
+        "or",
+        "order",
+        "right",
+        "select",
+        "table",
+        "then",
+        "to",
+        "true",
+        "union",
+        "unique",
+        "user",
+        "using",
+        "when",
+        "where",
+        "with",
+    }
 )
-_RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 def as_calibrators(result: Document) -> Iterator[str]:
