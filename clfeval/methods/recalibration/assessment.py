@@ -126,10 +126,11 @@ def _estimated_gains(
     rng: np.random.Generator,
 ) -> dict[Method, dict[LossName, GainEstimate]]:
     """Return the gain of each method in each loss, with limits."""
-    fitted = dict.fromkeys(methods)
-    if "auto" in fitted:
-        fitted |= dict.fromkeys(fitter.candidates)
-    cross_fitted = cross_fitted_gains(counts, fitter, [*fitted], rng)
+    needed = dict.fromkeys(methods)
+    if "auto" in needed:
+        needed |= dict.fromkeys(fitter.candidates)
+    needed.pop("none", None)  # it gains nothing
+    cross_fitted = cross_fitted_gains(counts, fitter, [*needed], rng)
     quantile = one_sided_quantile(counts, level)
     by_loss = {
         loss: _gains_in_loss(counts, fitter, cross_fitted, loss, quantile) for loss in LOSSES
@@ -148,7 +149,6 @@ def _gains_in_loss(
     parts: dict[Method, Gain] = {
         method: estimate_gain(counts, gains, loss, PARAMETERS.get(method, 0))
         for method, gains in cross_fitted.items()
-        if method != "none"
     }
     if "auto" in parts:
         fitted = [method for method in fitter.candidates[1:] if parts[method].variance > 0]

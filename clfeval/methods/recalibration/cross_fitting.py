@@ -23,7 +23,6 @@ LOSSES: Mapping[LossName, Callable[..., Floats]] = {"log_loss": log_losses, "bri
 FOLDS = 10
 REPEATS = 4
 MOST_SCORES = 2**12  # groups of scores by which gains are cross-fitted
-_MANY_SCORES = 2**12  # beyond, one repeat: the gain hardly depends on the folds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,18 +46,18 @@ def cross_fitted_gains(
     Source: Stone 1974, Journal of the Royal Statistical Society B 36:111.
     """
     rows = class_rows(counts)
-    repeats = REPEATS if len(counts.scores) <= _MANY_SCORES else 1
     sums = {method: {name: np.zeros(rows.shape) for name in LOSSES} for method in methods}
-    for held_out in deal_folds(counts, repeats, rng):
+    for held_out in deal_folds(counts, REPEATS, rng):
         training = rows[:, None] - held_out
-        for method in methods:
-            fitted = fitter.fit(method, *training).probabilities
+        for method, fitted in fitter.fit_all(methods, *training).items():
             for name in LOSSES:
-                sums[method][name] += (held_out * _gains(name, counts.scores, fitted)).sum(axis=1)
+                gains = _gains(name, counts.scores, fitted.probabilities)
+                sums[method][name] += (held_out * gains).sum(axis=1)
+    of_all_rows = fitter.fit_all(methods, rows[:1], rows[1:])
     return {
         method: CrossFittedGains(
-            {name: np.nan_to_num(divide(total, repeats * rows)) for name, total in by_loss.items()},
-            _apparent_gains(counts, fitter, method),
+            {name: np.nan_to_num(divide(total, REPEATS * rows)) for name, total in by_loss.items()},
+            _apparent_gains(counts, of_all_rows[method].probabilities),
         )
         for method, by_loss in sums.items()
     }
@@ -98,12 +97,9 @@ def _gains(loss: LossName, scores: Floats, fitted: Floats) -> Floats:
     return np.array([LOSSES[loss](scores, y) - LOSSES[loss](fitted, y) for y in (True, False)])
 
 
-def _apparent_gains(
-    counts: ScoreCounts, fitter: MethodFitter, method: Method
-) -> dict[LossName, float]:
-    """Return the mean gain of the calibrator of all rows on these rows, by loss."""
+def _apparent_gains(counts: ScoreCounts, fitted: Floats) -> dict[LossName, float]:
+    """Return the mean gain by the calibrator of all rows on these rows; fitted (1, m)."""
     rows = class_rows(counts)
-    fitted = fitter.fit(method, rows[:1], rows[1:]).probabilities
     return {
         name: float((rows * _gains(name, counts.scores, fitted)[:, 0]).sum() / rows.sum())
         for name in LOSSES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -63,21 +63,38 @@ class MethodFitter:
 
     def fit(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
         """Fit one method to each table; positives and negatives (tables, m)."""
+        return self.fit_all([method], positives, negatives)[method]
+
+    def fit_all(
+        self, methods: Sequence[Method], positives: Counts, negatives: Counts
+    ) -> dict[Method, TableFits]:
+        """Fit several methods to each table; those among which `auto` chooses are fitted once."""
+        needed: dict[Method, None] = dict.fromkeys(methods)
+        if "auto" in needed:
+            needed |= dict.fromkeys(self.candidates)
+            del needed["auto"]
+        fits = {method: self._fit_method(method, positives, negatives) for method in needed}
+        if "auto" in methods:
+            fits["auto"] = self._choose(fits, positives, negatives)
+        return {method: fits[method] for method in methods}
+
+    def _fit_method(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
+        """Fit a method other than `auto` to each table."""
         if method == "isotonic":
             return self._fit_each(method, self._isotonic, positives, negatives)
         if method == "venn-abers":
             return self._fit_each(method, self._venn_abers, positives, negatives)
-        if method == "auto":
-            return self._fit_auto(positives, negatives)
+        assert method != "auto"
         coefficients = fit_log_odds(method, self.scores, positives, negatives)
-        return self._from_coefficients([method] * len(positives), coefficients)
+        return self._from_coefficients(method, coefficients)
 
-    def _from_coefficients(self, methods: Sequence[Method], coefficients: Floats) -> TableFits:
+    def _from_coefficients(self, method: Method, coefficients: Floats) -> TableFits:
         calibrators = tuple(
             None if np.isnan(row).any() else LogOddsCalibrator(*row.tolist())
             for row in coefficients
         )
-        return TableFits((*methods,), calibrators, calibrate_tables(coefficients, self.scores))
+        values = calibrate_tables(coefficients, self.scores)
+        return TableFits((method,) * len(calibrators), calibrators, values)
 
     def _fit_each(
         self,
@@ -98,29 +115,29 @@ class MethodFitter:
     def _venn_abers(self, positives: Counts, negatives: Counts) -> Calibrator:
         return fit_venn_abers(self.scores, positives, negatives, row_weight=self.row_weight)
 
-    def _fit_auto(self, positives: Counts, negatives: Counts) -> TableFits:
-        """Fit the method that the closed test chooses for each table; none if classes separate.
+    def _choose(
+        self, fits: Mapping[Method, TableFits], positives: Counts, negatives: Counts
+    ) -> TableFits:
+        """Return the fit that the closed test chooses for each table; none if classes separate.
 
         Source: Vergouwe et al. 2017, Statistics in Medicine 36:4529.
         """
-        coefficients = np.array(
-            [fit_log_odds(method, self.scores, positives, negatives) for method in self.candidates]
+        candidates = [fits[method] for method in self.candidates]
+        probabilities = np.array([fitted.probabilities for fitted in candidates])
+        losses = positives * log_losses(probabilities, True)
+        losses += negatives * log_losses(probabilities, False)
+        has_fit = np.array(
+            [[made is not None for made in fitted.calibrators] for fitted in candidates]
         )
-        likelihoods = np.array(
-            [self._log_likelihood(table, positives, negatives) for table in coefficients]
-        )
-        has_fit = ~np.isnan(coefficients).any(axis=2)
-        choice = closed_test(likelihoods / self.effect, has_fit, self.candidates)
-        names = [self.candidates[index] for index in choice.tolist()]
-        selected = coefficients[choice, np.arange(len(choice))]
+        likelihoods = -losses.sum(axis=2) / self.effect
+        choice = closed_test(likelihoods, has_fit, self.candidates)
         only_none = has_fit.sum(axis=0) == 1
-        return self._from_coefficients(names, np.where(only_none[:, None], np.nan, selected))
-
-    def _log_likelihood(self, coefficients: Floats, positives: Counts, negatives: Counts) -> Floats:
-        """Return the log likelihood of each table under its calibrator, (tables,)."""
-        fitted = calibrate_tables(coefficients, self.scores)
-        losses = positives * log_losses(fitted, True) + negatives * log_losses(fitted, False)
-        return np.asarray(-losses.sum(axis=1))
+        calibrators = tuple(
+            None if only_none[table] else candidates[index].calibrators[table]
+            for table, index in enumerate(choice.tolist())
+        )
+        selected = tuple(self.candidates[index] for index in choice.tolist())
+        return TableFits(selected, calibrators, probabilities[choice, np.arange(len(choice))])
 
 
 def closed_test(likelihoods: Floats, has_fit: Bools, methods: Sequence[LogOddsMethod]) -> Ints:

@@ -9,10 +9,9 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Row, Rows
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT
 from clfeval.methods.report import calibration_ranges, matched_answer, unpredicted_classes
-from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE
+from clfeval.methods.report.calibration_answer import ADVICE_CODE, MISCALIBRATED_CODE
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import name_prevalences, restrict_answers
-from clfeval.methods.report.recalibration_advice import ADVICE_CODE
 from clfeval.methods.report.slice_answer import HARMS
 from clfeval.records import dataclass
 

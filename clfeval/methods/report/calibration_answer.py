@@ -37,6 +37,7 @@ EQUIVALENCE_LEVEL = 0.95  # of intervals, at least
 TIED = ", tied with it,"
 MAX_RIVALS = 6  # by name
 CALIBRATION_CODE, MISCALIBRATED_CODE = "probabilities", "miscalibrated"
+ADVICE_CODE = "recalibrate"  # after it
 UNSURE = "the joint test of calibration has"  # after the value of a model that has a fault
 # verdicts as the table of tests has them
 VERDICT_WORDS = {

@@ -10,9 +10,8 @@ from clfeval.formatting import format_number, quote_if_ambiguous, with_interval
 from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
 from clfeval.methods.recalibration.method_names import RecalibrationSettings
 from clfeval.methods.recalibration.model_recalibration import ModelRecalibration, recalibrate_model
+from clfeval.methods.report.calibration_answer import ADVICE_CODE
 from clfeval.placeholders import COMMAND, END
-
-ADVICE_CODE = "recalibrate"
 
 
 def recalibration_advice(

@@ -79,7 +79,6 @@ from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.prevalence_names import sample_size
 from clfeval.methods.report.question import ReportQuestion
-from clfeval.methods.report.recalibration_advice import recalibration_advice
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_answer import SliceModels
 from clfeval.methods.report.slice_tests import (
@@ -548,6 +547,8 @@ def _leader_answers(
         leader = provenance.prefix_threshold(leader, sample.thresholds)
     advice = list[Answer]()
     if any(answer.code == MISCALIBRATED_CODE for answer in further) and options.confidence:
+        from clfeval.methods.report.recalibration_advice import recalibration_advice
+
         model = str(ranking.candidates[0]["model"])
         tests = tables.get("calibration_tests", ())
         advice = recalibration_advice(sample, tests, model, options.confidence, options.seed)
