@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
 from typing import Any, TypeVar, cast, overload
@@ -11,6 +11,40 @@ from typing import Any, TypeVar, cast, overload
 LazyRow = Mapping[str, Any]
 R = TypeVar("R", bound=Mapping[str, Any])
 CellColumns = Mapping[str, Sequence[Any]]
+
+
+class RowWithLateCells(LazyRow):
+    """A row of known cells, followed by late ones, computed when the first of them is read."""
+
+    __slots__ = ("_known", "_late_cells", "_late_names")
+
+    def __init__(
+        self, known: LazyRow, late_names: Sequence[str], late_cells: Callable[[], LazyRow]
+    ) -> None:
+        """Keep the known cells, and the function that computes the late ones."""
+        self._known, self._late_names, self._late_cells = known, late_names, late_cells
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a cell."""
+        if name in self._late_names:
+            return self._late_cells()[name]
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of cells."""
+        return chain(self._known, self._late_names)
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self._known) + len(self._late_names)
+
+    def __repr__(self) -> str:
+        """Show the cells as a dictionary does."""
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a plain dictionary of the cells."""
+        return dict, (dict(self),)
 
 
 class LazyRows(Sequence[LazyRow]):

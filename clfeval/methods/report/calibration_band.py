@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from math import nan
 
 import numpy as np
@@ -10,8 +11,8 @@ from clfeval.arrays import Bools, Counts, Floats, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import from_units
 from clfeval.counts.scores import ScoreCounts, group_starts
-from clfeval.document import Rows
-from clfeval.document.rows import deferred_rows
+from clfeval.document import Row, Rows
+from clfeval.document.rows import RowWithLateCells, deferred_rows
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibration_spline import LEVELS, fit_spline, row_quantiles
 from clfeval.measures.isotonic import isotonic_shares
@@ -28,6 +29,7 @@ from clfeval.methods.report.curve_limits import (
 )
 
 DRAWN_SHARE = 0.01  # of the rows below, and above, the scores at which a curve is drawn
+CONSISTENCY = ("consistency_low", "consistency_high")  # columns, computed where they are read
 _POINTS = 21  # at even scores, and as many at even shares of the rows
 _MOST_FITTED = 2**13  # distinct scores; more are grouped
 _MOST_SIMULATED = 2**10
@@ -48,6 +50,15 @@ def calibration_band_rows(
     small = _group_scores(counts, _MOST_FITTED)
     grid = _band_scores(small)
 
+    @cache
+    def consistency() -> list[Row]:
+        band = _consistency_at(small, grid, level, model, seed)
+        columns = map(_none_if_unknown, band)
+        return rows_from_columns(dict(zip(CONSISTENCY, columns, strict=True)))
+
+    def consistency_at(place: int) -> Row:
+        return consistency()[place]
+
     def rows() -> Rows:
         limits = _curve_limits(small, grid, level, design)
         columns = {
@@ -59,13 +70,14 @@ def calibration_band_rows(
             },
             "isotonic": _isotonic_at(small, grid).tolist(),
         }
-        band = _consistency_at(small, grid, level, model, seed)
-        for name, values in zip(("consistency_low", "consistency_high"), band, strict=True):
-            columns[name] = _none_if_unknown(values)
-        return rows_from_columns(columns, slice=None, model=model)
+        known = rows_from_columns(columns, slice=None, model=model)
+        return [
+            RowWithLateCells(row, CONSISTENCY, partial(consistency_at, place))
+            for place, row in enumerate(known)
+        ]
 
     if counts.clusters is not None:  # needs all scores, which are not kept
-        computed = rows()
+        computed = [dict(row) for row in rows()]
         return deferred_rows(len(computed), lambda: computed)
     return deferred_rows(len(grid), rows)
 
