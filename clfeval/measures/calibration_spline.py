@@ -122,21 +122,41 @@ def curve_values(
     By level, where at most LEVELS scores have rows, unless `knots` is given.
     """
     p = check_probabilities(scores)
-    shape = np.shape(positives)
     pos, neg = (np.reshape(part, (-1, len(p))) for part in (positives, negatives))
     rows = pos + neg
-    values = divide(pos, np.maximum(rows, 1e-300))  # of scores without rows, which weigh nothing
-    values[(pos.sum(axis=1) == 0) | (neg.sum(axis=1) == 0)] = np.nan
+    values = _level_shares(pos, neg)
     inner = log_odds_slice(p)
     x = log_odds(p)[inner]
-    levels = (rows[:, inner] > 0).sum(axis=1)
     smooth = ((rows > 0).sum(axis=1) > LEVELS) | (knots is not None)
-    smooth &= (levels > 1) & ~np.isnan(values[:, :1]).any(axis=1)
+    smooth &= _can_be_smooth(pos, neg, inner)
     for tables in _tables_of_equal_rows(rows, smooth):
         values[tables, inner] = _smooth_values(
             x, pos[tables, inner], neg[tables, inner], row, knots
         )
-    return np.asarray(values.reshape(shape))
+    return np.asarray(values.reshape(np.shape(positives)))
+
+
+def _level_shares(positives: Counts, negatives: Counts) -> Floats:
+    """Return the share of positives at each score of tables (r, m), NaN without both classes."""
+    rows = positives + negatives
+    shares = divide(positives, np.maximum(rows, 1e-300))  # scores without rows weigh nothing
+    shares[~_has_both_classes(positives, negatives)] = np.nan
+    return shares
+
+
+def _has_both_classes(positives: Counts, negatives: Counts) -> Bools:
+    """Return whether tables (r, m) have rows of both classes, (r,)."""
+    return np.asarray((positives.sum(axis=1) != 0) & (negatives.sum(axis=1) != 0))
+
+
+def _can_be_smooth(positives: Counts, negatives: Counts, inner: slice) -> Bools:
+    """Return whether tables (r, m) have both classes, and rows at two scores but 0 and 1, (r,).
+
+    inner: the scores that are neither 0 nor 1.
+    """
+    rows = positives[:, inner] + negatives[:, inner]
+    scores_with_rows = (rows > 0).sum(axis=1)
+    return np.asarray(_has_both_classes(positives, negatives) & (scores_with_rows > 1))
 
 
 def _tables_of_equal_rows(rows: Counts, smooth: Bools) -> list[Counts]:

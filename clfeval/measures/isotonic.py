@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.measures.convex_hull import upper_hull_vertices
 from clfeval.measures.probability import distinct_starts
 from clfeval.records import dataclass
@@ -75,20 +75,39 @@ def _pool_violators(positives: Counts, negatives: Counts) -> tuple[Ints, Floats,
 
     start: the index in the flattened table. A table without rows is one block, whose share is NaN.
     """
-    tables, width = positives.shape
-    running = np.zeros((2, tables, width + 1), np.result_type(np.int64, positives, negatives))
-    for table, part in zip(running, (positives, negatives), strict=True):
-        np.cumsum(part, axis=-1, out=table[:, 1:])
-    begins = np.zeros((tables, width + 1), bool)
+    running = _running_counts(positives, negatives)
+    begins = np.zeros(running.shape[1:], bool)
     begins[:, 0] = True
     hits, false = running.reshape(2, -1)
     vertices = upper_hull_vertices(false, hits, begins.ravel())
-    table = vertices // (width + 1)
-    last = np.append(table[1:] != table[:-1], True)
-    alone = np.append(True, table[1:] != table[:-1]) & last
-    begin = np.flatnonzero(~last | alone)
+    table = vertices // running.shape[-1]
+    begin, is_empty = _block_vertices(table)
     following = np.minimum(begin + 1, len(vertices) - 1)
-    steps = [column[vertices[following]] - column[vertices[begin]] for column in (hits, false)]
-    steps = [np.where(alone[begin], 0, step) for step in steps]
-    rows = steps[0] + steps[1]
-    return vertices[begin] - table[begin], divide(steps[0], rows), rows
+    positive_rows, negative_rows = (
+        np.where(is_empty, 0, column[vertices[following]] - column[vertices[begin]])
+        for column in (hits, false)
+    )
+    rows = positive_rows + negative_rows
+    return vertices[begin] - table[begin], divide(positive_rows, rows), rows
+
+
+def _block_vertices(table: Ints) -> tuple[Ints, Bools]:
+    """Return the vertices at which blocks start, and whether the table of each has no rows.
+
+    table: of each vertex of the hulls, ascending. The last one of a table starts no block, but
+    where it is the only one.
+    """
+    is_new = table[1:] != table[:-1]
+    is_last = np.append(is_new, True)
+    is_only = np.append(True, is_new) & is_last
+    begin = np.flatnonzero(~is_last | is_only)
+    return begin, is_only[begin]
+
+
+def _running_counts(positives: Counts, negatives: Counts) -> Counts:
+    """Return running positives and negatives of tables (r, d), each from 0: (2, r, d + 1)."""
+    tables, width = positives.shape
+    running = np.zeros((2, tables, width + 1), np.result_type(np.int64, positives, negatives))
+    for totals, part in zip(running, (positives, negatives), strict=True):
+        np.cumsum(part, axis=-1, out=totals[:, 1:])
+    return running

@@ -81,24 +81,33 @@ def log_likelihood(
 ) -> Likelihood:
     """Return log likelihoods (r,), their gradients (r, q) and curvatures, (r, q, q) positive."""
     q, m = basis.shape
-    likelihood = np.zeros(len(coefficients))
-    gradient = np.zeros((len(coefficients), q))
-    curvature = np.zeros((len(coefficients), q, q))
-    width = max(1, _AT_ONCE // max(len(coefficients), 1))
+    r = len(coefficients)
+    sums = np.zeros(r), np.zeros((r, q)), np.zeros((r, q, q))
+    width = max(1, _AT_ONCE // max(r, 1))
     for start in range(0, m, width):
         part = slice(start, start + width)
-        terms = basis[:, part]
-        rows = positives[:, part] + negatives[:, part]
-        odds = coefficients @ terms
-        small = np.exp(-np.abs(odds))
-        # ln mu is min(odds, 0) - ln(1 + small), ln(1 - mu) the same less the odds
-        likelihood += (positives[:, part] * odds - rows * np.maximum(odds, 0)).sum(axis=1)
-        likelihood -= (rows * np.log1p(small)).sum(axis=1)
-        fitted = np.where(odds >= 0, 1.0, small) / (1 + small)
-        gradient += (positives[:, part] - rows * fitted) @ terms.T
-        products = (terms[:, None] * terms[None]).reshape(q * q, -1)
-        curvature += ((rows * small / (1 + small) ** 2) @ products.T).reshape(-1, q, q)
-    return likelihood, gradient, curvature
+        _add_log_likelihood(
+            sums, basis[:, part], positives[:, part], negatives[:, part], coefficients
+        )
+    return sums
+
+
+def _add_log_likelihood(
+    sums: Likelihood, basis: Floats, positives: Counts, negatives: Counts, coefficients: Floats
+) -> None:
+    """Add the log likelihoods of a block of scores, with their derivatives, to sums in place."""
+    likelihood, gradient, curvature = sums
+    rows = positives + negatives
+    odds = coefficients @ basis
+    small = np.exp(-np.abs(odds))
+    # ln mu is min(odds, 0) - ln(1 + small), ln(1 - mu) the same less the odds
+    likelihood += (positives * odds - rows * np.maximum(odds, 0)).sum(axis=1)
+    likelihood -= (rows * np.log1p(small)).sum(axis=1)
+    fitted = np.where(odds >= 0, 1.0, small) / (1 + small)
+    gradient += (positives - rows * fitted) @ basis.T
+    q = len(basis)
+    products = (basis[:, None] * basis[None]).reshape(q * q, -1)
+    curvature += ((rows * small / (1 + small) ** 2) @ products.T).reshape(-1, q, q)
 
 
 def _starting_coefficients(
@@ -130,14 +139,11 @@ def _newton_step(
     least_gain: Floats,
 ) -> tuple[Floats, Likelihood]:
     """Return coefficients after a step, and their likelihood; steps that lower it are halved."""
-    likelihood, gradient, curvature = state
-    ridge = _JITTER * np.trace(curvature, axis1=1, axis2=2) + _TINY
-    steady = curvature + ridge[:, None, None] * np.eye(len(basis))
-    step = np.linalg.solve(steady, gradient[..., None])[..., 0]
+    step = _full_newton_step(*state[1:])
     updated = coefficients + step
     following = log_likelihood(basis, *tables, updated)
     for _ in range(_HALVINGS):
-        lower = ~(following[0] >= likelihood - least_gain)
+        lower = ~(following[0] >= state[0] - least_gain)
         if not lower.any():
             break
         step[lower] /= 2
@@ -146,3 +152,10 @@ def _newton_step(
         for part, repeated in zip(following, halved, strict=True):
             part[lower] = repeated
     return updated, following
+
+
+def _full_newton_step(gradient: Floats, curvature: Floats) -> Floats:
+    """Return the inverse curvatures (r, q, q) times the gradients (r, q), also where singular."""
+    ridge = _JITTER * np.trace(curvature, axis1=1, axis2=2) + _TINY
+    steady = curvature + ridge[:, None, None] * np.eye(gradient.shape[1])
+    return np.asarray(np.linalg.solve(steady, gradient[..., None])[..., 0])

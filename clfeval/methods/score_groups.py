@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, divide
-from clfeval.counts.patterns import from_units
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows
 from clfeval.document.rows import deferred_rows
 from clfeval.methods.confidence_limits import exact_limits
-from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
+from clfeval.methods.estimates import Cells, Design, Estimates, estimate_column, rows_from_columns
 from clfeval.methods.measurement.net_benefits import confusions_between
 
 BINS = 10
@@ -29,37 +29,55 @@ def calibration_rows(
     Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
     """
     below = counts.running.sum(axis=0)
-    m, total = len(counts.scores), below[-1]
-    tenths = first_reaching(
-        lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
-        np.arange(1.0, BINS),
-        m,
-    )
-    starts = np.append(0, tenths)
-    starts = starts[np.diff(below[starts], append=total) > 0]
+    starts = _bin_starts(below)
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
-    last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
+    last = np.searchsorted(below, np.append(below[starts[1:]], below[-1])) - 1
     confusions = confusions_between(counts, first, last + 1)
-    bins = [slice(start, stop) for start, stop in pairwise([*starts.tolist(), m])]
-    sums = [counts.sums(scores_of_bin).sum() for scores_of_bin in bins]
-    cells = Cells.at_prevalence(confusions)
     rows = confusions.tp + confusions.fp
     columns = {
         "bin": range(1, len(first) + 1),
         "from": counts.scores[first].tolist(),
         "to": counts.highest[last].tolist(),
         "rows": from_units(rows, counts.unit).tolist(),
-        "mean_score": (sums / rows).tolist(),
+        "mean_score": (_score_sums(counts, starts) / rows).tolist(),
     }
 
     def made() -> list[Row]:
-        bounds = None
-        if level is not None:  # of the precision, where the rows of a bin are predicted positive
-            bounds = exact_limits("precision", cells, level=level, design=design)
-        observed = estimate_column(divide(confusions.tp, rows), bounds, cells, ())
+        observed = _observed_shares(confusions, level, design)
         return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
     return deferred_rows(len(first), made)
+
+
+def _bin_starts(below: Counts) -> Ints:
+    """Return the first score of each tenth of the rows, without tenths that have none.
+
+    A score is in the tenth of its middle row. below: rows below each score, and all, (m + 1,).
+    """
+    total = below[-1]
+    tenths = first_reaching(
+        lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
+        np.arange(1.0, BINS),
+        len(below) - 1,
+    )
+    starts = np.append(0, tenths)
+    return np.asarray(starts[np.diff(below[starts], append=total) > 0])
+
+
+def _score_sums(counts: ScoreCounts, starts: Ints) -> Floats:
+    """Return the sum of the scores of all rows of each bin, which begin at these scores."""
+    bins = pairwise([*starts.tolist(), len(counts.scores)])
+    return np.array([counts.sums(slice(start, stop)).sum() for start, stop in bins])
+
+
+def _observed_shares(confusions: ConfusionCounts, level: float | None, design: Design) -> Estimates:
+    """Return the share of positives of each bin: the precision where its rows are flagged."""
+    cells = Cells.at_prevalence(confusions)
+    bounds = None
+    if level is not None:
+        bounds = exact_limits("precision", cells, level=level, design=design)
+    shares = divide(confusions.tp, confusions.tp + confusions.fp)
+    return estimate_column(shares, bounds, cells, ())
 
 
 def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:

@@ -93,16 +93,7 @@ class RecalibratedTable:
         sums = [pl.len().alias("rows")]
         for position, (name, column) in enumerate(self.added.items()):
             score = pl.col(SCORE.format(position))
-            low, high = column.stored.score_range
-            has_score = score.is_not_null() & score.is_not_nan()
-            cell = pl.col(column.source)
-            absent = cell.is_null() | cell.cast(pl.String).is_in([*self.columns.null_values])
-            flags = {
-                "missing": absent | score.is_nan().fill_null(value=False),
-                "invalid": (score.is_null() & ~absent) | (has_score & ~is_probability(score)),
-                "outside": has_score & ((score < low) | (score > high)),
-                "at_ends": has_score & ((score == 0) | (score == 1)),
-            }
+            flags = _score_flags(score, column, self.columns.null_values)
             sums += [flag.sum().alias(f"{name}\0{key}") for key, flag in flags.items()]
         row = frame.select(sums).collect(engine="streaming").row(0, named=True)
         keys = ("missing", "invalid", "outside", "at_ends")
@@ -133,6 +124,22 @@ class RecalibratedTable:
         except engine_errors() as error:
             message = f"cannot write the table as {suffix}: {first_line_of(error)}"
             raise UsageError.new(message, "output", self.files[0].name) from error
+
+
+def _score_flags(
+    score: pl.Expr, column: CalibratedColumn, null_values: Sequence[str]
+) -> dict[str, pl.Expr]:
+    """Return whether the score of a row is of each kind that `ScoreFacts` counts, by its name."""
+    low, high = column.stored.score_range
+    has_score = score.is_not_null() & score.is_not_nan()
+    cell = pl.col(column.source)
+    is_absent = cell.is_null() | cell.cast(pl.String).is_in([*null_values])
+    return {
+        "missing": is_absent | score.is_nan().fill_null(value=False),
+        "invalid": (score.is_null() & ~is_absent) | (has_score & ~is_probability(score)),
+        "outside": has_score & ((score < low) | (score > high)),
+        "at_ends": has_score & ((score == 0) | (score == 1)),
+    }
 
 
 def is_probability(score: pl.Expr) -> pl.Expr:

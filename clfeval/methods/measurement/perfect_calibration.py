@@ -39,21 +39,38 @@ def perfect_calibration_values(
         return {}
     curves = [measure for measure in measures if measure.measure.id in DISTANCES]
     plain = [measure for measure in measures if measure not in curves]
+    return {
+        **_compare_with_simulation(plain, counts, counts, settings, name),
+        **_compare_with_simulation(curves, counts, counts.coarser(_MOST_FITTED), settings, name),
+    }
+
+
+def _compare_with_simulation(
+    measures: Sequence[RequestedMeasure],
+    counts: ScoreCounts,
+    simulated_counts: ScoreCounts,
+    settings: IntervalSettings,
+    name: str,
+) -> dict[str, Row]:
+    """Return measures of counts under perfect calibration, by name, where all are defined.
+
+    simulated_counts: those from whose scores classes are drawn, the same or with merged scores.
+    """
+    assert settings.level is not None
+    draws = max(200, min(settings.resamples, _MOST_DRAWN // len(simulated_counts.scores)))
+    rng = random_stream(settings.seed, f"calibrated\0{name}")
+    values = _simulated_values(measures, simulated_counts, draws, rng)
+    method = "simulation" if draws >= settings.resamples else f"simulation, {draws:,}"
+    method += ", independent rows" * isinstance(counts.clusters, ClusterCounts)
     rows = dict[str, Row]()
-    for group, simulated_counts in ((plain, counts), (curves, counts.coarser(_MOST_FITTED))):
-        draws = max(200, min(settings.resamples, _MOST_DRAWN // len(simulated_counts.scores)))
-        rng = random_stream(settings.seed, f"calibrated\0{name}")
-        values = _simulated_values(group, simulated_counts, draws, rng)
-        method = "simulation" if draws >= settings.resamples else f"simulation, {draws:,}"
-        method += ", independent rows" * isinstance(counts.clusters, ClusterCounts)
-        for measure in group:
-            columns = _compare_with_simulated(measure, counts, values[measure.name], settings.level)
-            if columns is not None:
-                rows[measure.name] = {"method": method, **columns}
+    for measure in measures:
+        columns = _calibrated_columns(measure, counts, values[measure.name], settings.level)
+        if columns is not None:
+            rows[measure.name] = {"method": method, **columns}
     return rows
 
 
-def _compare_with_simulated(
+def _calibrated_columns(
     measure: RequestedMeasure, counts: ScoreCounts, simulated: Floats, level: float
 ) -> dict[str, float] | None:
     """Return the columns of a measure under perfect calibration; None where some are undefined.

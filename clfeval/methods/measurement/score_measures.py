@@ -416,15 +416,28 @@ def resampled_limits(
         return [((nan, nan), NONE)] * len(measures)
     functions = [function for _, function in measures]
     values = _bootstrap_values(functions, n, clusters, wanted, name, numbers=each)
-    all_limits = []
-    for (measure, function), draws in zip(measures, values, strict=True):
-        limits, method = _percentiles(measure, draws, wanted)
-        if measure.interval == "drawn" and fewest is not None and not isnan(limits[0]):
-            size_and_level = (fewest, wanted.level)
-            limits = _extend_by_t(measure, float(function(n)), draws, limits, size_and_level)
-            method = f"{method} and t"
-        all_limits.append((limits, method))
-    return all_limits
+    return [
+        _limits_of_draws(measure, function, n, draws, wanted, fewest)
+        for (measure, function), draws in zip(measures, values, strict=True)
+    ]
+
+
+def _limits_of_draws(
+    measure: Measure,
+    function: Callable[[Counts], Floats],
+    n: Counts,
+    draws: Floats,
+    settings: IntervalSettings,
+    fewest: float | None,
+) -> ResampledLimits:
+    """Return the limits of draws (r,) of a measure, and the method: see `resampled_limits`."""
+    limits, method = _percentiles(measure, draws, settings)
+    has_t = measure.interval == "drawn" and not isnan(limits[0])
+    if fewest is None or settings.level is None or not has_t:
+        return limits, method
+    value = float(function(n))
+    limits = _extend_by_t(measure, value, draws, limits, (fewest, settings.level))
+    return limits, f"{method} and t"
 
 
 def _bootstrap_values(

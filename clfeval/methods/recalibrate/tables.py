@@ -85,9 +85,7 @@ def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> 
     recalibrated = calibrator.calibrate(counts.scores)
     groups = list[Row]()
     for row in calibration_rows(None, model.model, counts, level, Design()):
-        low, high = (cell_value(row[end]) for end in ("from", "to"))
-        first, last = np.searchsorted(counts.scores, [low or 0.0, high or 0.0])
-        part = slice(first, last + 1)
+        part = _scores_of_bin(counts, row)
         mean = np.average(recalibrated[part], weights=rows_of_score[part])
         groups.append(
             {
@@ -98,6 +96,13 @@ def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> 
             }
         )
     return groups
+
+
+def _scores_of_bin(counts: ScoreCounts, row: Row) -> slice:
+    """Return which scores are in a bin, a row of `calibration_rows`."""
+    lowest, highest = (cell_value(row[column]) for column in ("from", "to"))
+    first, last = np.searchsorted(counts.scores, [lowest or 0.0, highest or 0.0])
+    return slice(first, last + 1)
 
 
 def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:

@@ -79,16 +79,27 @@ def assess_methods(
     if table_reason is None:
         grouped = counts.coarser(MOST_SCORES)
         gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
-    assessments = []
-    for method in methods:
-        fitted = fitter.fit(method, rows[:1], rows[1:])
-        calibrator = fitted.calibrators[0]
-        reason_of_method = _why_no_gain(calibrator) or table_reason
-        gain = {} if reason_of_method else gains[method]
-        assessments.append(
-            Assessment(method, fitted.selected[0], calibrator, gain, reason_of_method)
-        )
-    return assessments
+    return [
+        _assess_method(method, fitter, rows, gains.get(method, {}), table_reason)
+        for method in methods
+    ]
+
+
+def _assess_method(
+    method: Method,
+    fitter: MethodFitter,
+    rows: Counts,
+    gains: Mapping[LossName, GainEstimate],
+    table_reason: str | None,
+) -> Assessment:
+    """Return the assessment of a method, fitted to rows (2, m) of each class and score.
+
+    table_reason: why no method has a gain of these rows, None where they have.
+    """
+    fit = fitter.fit(method, rows[:1], rows[1:])
+    calibrator = fit.calibrators[0]
+    reason = _why_no_gain(calibrator) or table_reason
+    return Assessment(method, fit.selected[0], calibrator, {} if reason else gains, reason)
 
 
 def _why_no_limits(counts: ScoreCounts) -> str | None:

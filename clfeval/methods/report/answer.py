@@ -209,9 +209,7 @@ def report_answer(
     if not has_fault and best_set is not None and _shows_optimism(best_set):
         answers.append(_corrected_answer(ranked[0], lead, best_set))
     answers += _identical_models_answer(equal_models)
-    if not any("roc_auc" in row for row in ranking.models):
-        text = "Labels show neither calibration nor performance at other thresholds."
-        answers.append(Answer("labels-only", text))
+    answers += _labels_only_answer(ranking)
     if calibration is not None:
         answers.append(calibration.answer)
         answers += calibration_ranges_answer(calibration.miscalibrated, calibration_band)
@@ -232,6 +230,14 @@ def report_answer(
     if len(answers) <= FEW and not has_fault:
         answers += _resolution_answer(best_set, lead)
     return tuple(answers)
+
+
+def _labels_only_answer(ranking: ModelRanking) -> list[Answer]:
+    """Return the sentence on what labels do not show, if no model has scores."""
+    if any("roc_auc" in row for row in ranking.models):
+        return []
+    text = "Labels show neither calibration nor performance at other thresholds."
+    return [Answer("labels-only", text)]
 
 
 def _shows_optimism(best_set: BestSet) -> bool:
