@@ -94,8 +94,9 @@ def log_likelihood(
         # ln mu is min(odds, 0) - ln(1 + small), ln(1 - mu) the same less the odds
         likelihood += (positives[:, part] * odds - rows * np.maximum(odds, 0)).sum(axis=1)
         likelihood -= (rows * np.log1p(small)).sum(axis=1)
-        fitted = np.where(odds >= 0, 1.0, small) / (1 + small)
-        gradient += (positives[:, part] - rows * fitted) @ terms.T
+        hit = np.where(odds >= 0, 1.0, small) / (1 + small)
+        miss = np.where(odds >= 0, small, 1.0) / (1 + small)  # 1 - hit, with all its digits
+        gradient += (positives[:, part] * miss - negatives[:, part] * hit) @ terms.T
         products = (terms[:, None] * terms[None]).reshape(q * q, -1)
         curvature += ((rows * small / (1 + small) ** 2) @ products.T).reshape(-1, q, q)
     return likelihood, gradient, curvature
