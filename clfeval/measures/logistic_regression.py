@@ -103,8 +103,9 @@ def _add_log_likelihood(
     # ln mu is min(odds, 0) - ln(1 + small), ln(1 - mu) the same less the odds
     likelihood += (positives * odds - rows * np.maximum(odds, 0)).sum(axis=1)
     likelihood -= (rows * np.log1p(small)).sum(axis=1)
-    fitted = np.where(odds >= 0, 1.0, small) / (1 + small)
-    gradient += (positives - rows * fitted) @ basis.T
+    hit = np.where(odds >= 0, 1.0, small) / (1 + small)
+    miss = np.where(odds >= 0, small, 1.0) / (1 + small)  # 1 - hit, with all its digits
+    gradient += (positives * miss - negatives * hit) @ basis.T
     q = len(basis)
     products = (basis[:, None] * basis[None]).reshape(q * q, -1)
     curvature += ((rows * small / (1 + small) ** 2) @ products.T).reshape(-1, q, q)

@@ -68,7 +68,8 @@ PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
 LEGEND_LENGTH = 78  # characters up to which meanings are joined in one line
 UNBOUNDED = 10_000  # a width nothing reaches
-_SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])")  # after a letter and a sign, not in a number
+# after a letter and a sign, not in a number such as 1e-06
+_SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])(?!(?<=\de-)\d)")
 OFFER = f"{OPTION}--show NAME{END}, or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"),
@@ -256,7 +257,10 @@ def break_words(text: str, width: int) -> str:
     """
     if cell_len(text) <= width:
         return text
-    return " ".join(_break_word(word, width) for word in text.split(" "))
+    lines = text.split("\n")
+    return "\n".join(
+        " ".join(_break_word(word, width) for word in line.split(" ")) for line in lines
+    )
 
 
 def _break_word(word: str, width: int) -> str:

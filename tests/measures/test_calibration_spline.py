@@ -127,6 +127,19 @@ def test_separated_and_single_classes() -> None:
     assert np.isnan(ici(scores, np.ones(40), np.zeros(40)))
 
 
+def test_the_fit_of_separated_classes_is_that_of_weights_in_any_unit() -> None:
+    """Its last steps have gradients as small as the rounding of the fitted rows."""
+    x = log_odds(np.linspace(0.08, 0.94, 44))
+    weights = np.random.default_rng(1).choice([0.5, 1.25, 2, 3.75, 7], 44)
+    truth = x > 0
+    fits = [
+        fit_spline(x, unit * weights * truth, unit * weights * ~truth, unit, knots=0)
+        for unit in (1, 1 / 3, 7, 1000)
+    ]
+    for fit in fits[1:]:
+        assert fit.coefficients == pytest.approx(fits[0].coefficients, rel=1e-10)
+
+
 def test_quantiles_over_rows_are_those_of_numpy() -> None:
     rng = np.random.default_rng(3)
     values, rows = np.sort(rng.random(30)), rng.integers(1, 6, 30)

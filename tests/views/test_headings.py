@@ -92,6 +92,9 @@ def test_no_heading_is_cut_inside_a_word(command: str, width: int) -> None:
         ("a_b_c_d", 4, "a_b_\nc_d"),
         ("short_name", 10, "short_name"),
         ("0.18,0.8:1", 4, "0.18,0.8:1"),  # numbers are not broken
+        ("(1e-06)", 5, "(1e-06)"),
+        ("positives:\nnegatives", 12, "positives:\nnegatives"),  # lines are long by themselves
+        ("a_b_c_d\na_b", 4, "a_b_\nc_d\na_b"),
     ],
 )
 def test_long_words_go_on_after_a_sign(text: str, width: int, broken: str) -> None:

@@ -212,7 +212,8 @@ def report_answer(
     answers += _labels_only_answer(ranking)
     if calibration is not None:
         answers.append(calibration.answer)
-        answers += calibration_ranges_answer(calibration.miscalibrated, calibration_band)
+        if calibration.answer.code == MISCALIBRATED_CODE:  # which it describes
+            answers += calibration_ranges_answer(calibration.miscalibrated, calibration_band)
     answers += _second_ranking_answer(ranked, second)
     its = (  # the sentence on a miscalibrated model may stand elsewhere
         calibration is not None
