@@ -14,29 +14,29 @@ CellColumns = Mapping[str, Sequence[Any]]
 
 
 class RowWithLateCells(LazyRow):
-    """A row of known cells, followed by late ones, computed when the first of them is read."""
+    """A row of first cells, followed by late ones, computed when the first of them is read."""
 
-    __slots__ = ("_known", "_late_cells", "_late_names")
+    __slots__ = ("_first_cells", "_late_cells", "_late_names")
 
     def __init__(
-        self, known: LazyRow, late_names: Sequence[str], late_cells: Callable[[], LazyRow]
+        self, first_cells: LazyRow, late_names: Sequence[str], late_cells: Callable[[], LazyRow]
     ) -> None:
-        """Keep the known cells, and the function that computes the late ones."""
-        self._known, self._late_names, self._late_cells = known, late_names, late_cells
+        """Keep the first cells, and the function that computes the late ones."""
+        self._first_cells, self._late_names, self._late_cells = first_cells, late_names, late_cells
 
     def __getitem__(self, name: str) -> Any:
         """Return a cell."""
         if name in self._late_names:
             return self._late_cells()[name]
-        return self._known[name]
+        return self._first_cells[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of cells."""
-        return chain(self._known, self._late_names)
+        return chain(self._first_cells, self._late_names)
 
     def __len__(self) -> int:
         """Return the number of cells."""
-        return len(self._known) + len(self._late_names)
+        return len(self._first_cells) + len(self._late_names)
 
     def __repr__(self) -> str:
         """Show the cells as a dictionary does."""

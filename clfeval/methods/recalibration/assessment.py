@@ -29,7 +29,7 @@ from clfeval.methods.recalibration.gain import (
     highest_limit,
     one_sided_quantile,
 )
-from clfeval.methods.recalibration.method_fits import MethodFitter
+from clfeval.methods.recalibration.method_fits import MethodFitter, TableFits
 from clfeval.methods.recalibration.method_names import Method
 from clfeval.records import dataclass
 
@@ -79,24 +79,20 @@ def assess_methods(
     if table_reason is None:
         grouped = counts.coarser(MOST_SCORES)
         gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
+    table_fits = fitter.fit_all(methods, rows[:1], rows[1:])
     return [
-        _assess_method(method, fitter, rows, gains.get(method, {}), table_reason)
-        for method in methods
+        _assess_method(method, fit, gains.get(method, {}), table_reason)
+        for method, fit in table_fits.items()
     ]
 
 
 def _assess_method(
-    method: Method,
-    fitter: MethodFitter,
-    rows: Counts,
-    gains: Mapping[LossName, GainEstimate],
-    table_reason: str | None,
+    method: Method, fit: TableFits, gains: Mapping[LossName, GainEstimate], table_reason: str | None
 ) -> Assessment:
-    """Return the assessment of a method, fitted to rows (2, m) of each class and score.
+    """Return the assessment of a method by its fit to one table, of all rows.
 
     table_reason: why no method has a gain of these rows, None where they have.
     """
-    fit = fitter.fit(method, rows[:1], rows[1:])
     calibrator = fit.calibrators[0]
     reason = _why_no_gain(calibrator) or table_reason
     return Assessment(method, fit.selected[0], calibrator, {} if reason else gains, reason)

@@ -61,22 +61,21 @@ class MethodFitter:
         """The methods among which `auto` chooses."""
         return NESTED if self.rows >= FLEXIBLE_ROWS else NESTED[:-1]
 
-    def fit(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
-        """Fit one method to each table; positives and negatives (tables, m)."""
-        return self.fit_all([method], positives, negatives)[method]
-
     def fit_all(
         self, methods: Sequence[Method], positives: Counts, negatives: Counts
     ) -> dict[Method, TableFits]:
-        """Fit several methods to each table; those among which `auto` chooses are fitted once."""
+        """Fit methods to each table, those among which `auto` chooses once.
+
+        Shapes: positives and negatives (tables, m).
+        """
         needed: dict[Method, None] = dict.fromkeys(methods)
         if "auto" in needed:
             needed |= dict.fromkeys(self.candidates)
             del needed["auto"]
-        fits = {method: self._fit_method(method, positives, negatives) for method in needed}
+        by_method = {method: self._fit_method(method, positives, negatives) for method in needed}
         if "auto" in methods:
-            fits["auto"] = self._choose(fits, positives, negatives)
-        return {method: fits[method] for method in methods}
+            by_method["auto"] = self._choose(by_method, positives, negatives)
+        return {method: by_method[method] for method in methods}
 
     def _fit_method(self, method: Method, positives: Counts, negatives: Counts) -> TableFits:
         """Fit a method other than `auto` to each table."""
@@ -116,28 +115,34 @@ class MethodFitter:
         return fit_venn_abers(self.scores, positives, negatives, row_weight=self.row_weight)
 
     def _choose(
-        self, fits: Mapping[Method, TableFits], positives: Counts, negatives: Counts
+        self, by_method: Mapping[Method, TableFits], positives: Counts, negatives: Counts
     ) -> TableFits:
         """Return the fit that the closed test chooses for each table; none if classes separate.
 
         Source: Vergouwe et al. 2017, Statistics in Medicine 36:4529.
         """
-        candidates = [fits[method] for method in self.candidates]
+        candidates = [by_method[method] for method in self.candidates]
         probabilities = np.array([fitted.probabilities for fitted in candidates])
-        losses = positives * log_losses(probabilities, True)
-        losses += negatives * log_losses(probabilities, False)
         has_fit = np.array(
-            [[made is not None for made in fitted.calibrators] for fitted in candidates]
+            [[calibrator is not None for calibrator in fitted.calibrators] for fitted in candidates]
         )
-        likelihoods = -losses.sum(axis=2) / self.effect
-        choice = closed_test(likelihoods, has_fit, self.candidates)
-        only_none = has_fit.sum(axis=0) == 1
-        calibrators = tuple(
-            None if only_none[table] else candidates[index].calibrators[table]
-            for table, index in enumerate(choice.tolist())
+        likelihoods = _log_likelihoods(probabilities, positives, negatives)
+        choice = closed_test(likelihoods / self.effect, has_fit, self.candidates)
+        calibrators = np.array([fitted.calibrators for fitted in candidates], object)
+        calibrators[:, has_fit.sum(axis=0) == 1] = None  # only `none` has a fit
+        tables = np.arange(len(choice))
+        return TableFits(
+            tuple(self.candidates[index] for index in choice.tolist()),
+            tuple(calibrators[choice, tables].tolist()),
+            probabilities[choice, tables],
         )
-        selected = tuple(self.candidates[index] for index in choice.tolist())
-        return TableFits(selected, calibrators, probabilities[choice, np.arange(len(choice))])
+
+
+def _log_likelihoods(probabilities: Floats, positives: Counts, negatives: Counts) -> Floats:
+    """Return the log likelihood of tables (tables, m) by probabilities (methods, tables, m)."""
+    losses = positives * log_losses(probabilities, True)
+    losses += negatives * log_losses(probabilities, False)
+    return np.asarray(-losses.sum(axis=2))
 
 
 def closed_test(likelihoods: Floats, has_fit: Bools, methods: Sequence[LogOddsMethod]) -> Ints:

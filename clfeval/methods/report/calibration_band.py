@@ -70,10 +70,10 @@ def calibration_band_rows(
             },
             "isotonic": _isotonic_at(small, grid).tolist(),
         }
-        known = rows_from_columns(columns, slice=None, model=model)
+        rows_with_limits = rows_from_columns(columns, slice=None, model=model)
         return [
             RowWithLateCells(row, CONSISTENCY, partial(consistency_at, place))
-            for place, row in enumerate(known)
+            for place, row in enumerate(rows_with_limits)
         ]
 
     if counts.clusters is not None:  # needs all scores, which are not kept

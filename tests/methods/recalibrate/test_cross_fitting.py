@@ -62,8 +62,8 @@ def by_hand(table: pl.DataFrame, folds: Any) -> float:
         training = folds != fold
         counts = ScoreCounts.from_rows(p[training], y[training], None)
         fitter = MethodFitter(counts.scores, training.sum())
-        fits = fitter.fit("shift", counts.positives[None], counts.negatives[None])
-        calibrator = fits.calibrators[0]
+        fits = fitter.fit_all(["shift"], counts.positives[None], counts.negatives[None])
+        calibrator = fits["shift"].calibrators[0]
         assert calibrator is not None
         q = calibrator.calibrate(p[~training])
         truth = y[~training]
