@@ -12,6 +12,7 @@ from clfeval.compare.change import (
     t_limits,
     t_p_values,
 )
+from clfeval.compare.label_swaps import LabelSwaps
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.distributions import student_quantile, tail_probability
 from clfeval.inference.influence_and_clusters import confidence_limits, measure_difference
@@ -25,6 +26,7 @@ DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "exact 0-of-n limit: 
 UNKNOWN = "none: all differences are equal"
 TOO_FEW = "none: too few rows, clusters or weights"
 REACHING = ", extended to square-and-add of logits"
+SWAPPED = ", extended to the exact test of few differing rows"
 _EQUAL_VALUES = 1e-13  # of two values: what sums of weights in another order leave
 
 
@@ -51,6 +53,7 @@ class PairedEstimates:
     (k, c), sizes (c,) or (k, c): change of each estimate when all rows of one of c kinds change,
     and the number of rows of the kind. bounds (k,): how far values in buckets of scores can be from
     those of single scores, by which intervals are wider. limits: in place of those by the errors.
+    swaps: the labels, for the exact test of pairs that differ in few rows.
     """
 
     metric: str
@@ -63,6 +66,7 @@ class PairedEstimates:
     sizes: Floats
     limits: PairLimits | None = None
     bounds: Floats | None = None
+    swaps: LabelSwaps | None = None
 
     @property
     def sign(self) -> int:
@@ -83,7 +87,8 @@ class PairedEstimates:
 
         d -+ t s, Student's t. Where no row differs: 0 -+ the largest step of a kind of rows of
         which none among n changes, 1 - tail**(1/n) of them at the most. NaN where the error is
-        unknown. Areas under curves: see `_areas`.
+        unknown. Areas under curves: see `_areas`. Limits of labels that differ in few rows reach 0
+        where the exact test does not exclude it at the level.
         """
         d = self._differences(first, second)
         s = self.known.errors[first, second]
@@ -101,6 +106,8 @@ class PairedEstimates:
         wide = np.zeros(len(d), bool)
         if self.limits is None and (ranks or self.measure.interval == "delong"):
             low, high, wide = self._areas(first, second, low, high, level)
+        if self.swaps is not None:
+            low, high, wide = self._extended_to_zero(first, second, (d, low, high), level)
         off = self._bound(first, second)
         return d, np.maximum(low - off, -self.span), np.minimum(high + off, self.span), wide
 
@@ -110,8 +117,29 @@ class PairedEstimates:
         p = 2 P(T > |d| / s); 1 where no row differs, NaN where the error is unknown. Of areas and
         rows alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837. Of
         areas without an error (see `_areas`) 2 (1 - |d| / (w sqrt(m)))**fewest, m how many are at
-        an end of their range, w its width.
+        an end of their range, w its width. Of labels that differ in few rows at least that of the
+        exact test.
         """
+        p = self._p_values_by_error(first, second)
+        return p if self.swaps is None else np.maximum(p, self.swaps.p_values(first, second))
+
+    def _extended_to_zero(
+        self, first: Ints, second: Ints, estimates: tuple[Floats, Floats, Floats], level: float
+    ) -> tuple[Floats, Floats, Bools]:
+        """Return limits that contain 0 unless the exact test excludes it, and which are extended.
+
+        estimates: differences and their limits at the level, (q,) each.
+        """
+        assert self.swaps is not None
+        d, low, high = estimates
+        contains_zero = self.swaps.p_values(first, second) >= 1 - level
+        extended_low = np.where(contains_zero & (d > 0), np.minimum(low, 0.0), low)
+        extended_high = np.where(contains_zero & (d < 0), np.maximum(high, 0.0), high)
+        is_extended = (extended_low < low) | (extended_high > high)
+        return extended_low, extended_high, is_extended
+
+    def _p_values_by_error(self, first: Ints, second: Ints) -> Floats:
+        """Return the p-values of pairs by the errors of their differences, or by their limits."""
         s = self.known.errors[first, second]
         df = np.asarray(self._quantile_df(first, second))
         d = self._differences(first, second)
@@ -139,10 +167,13 @@ class PairedEstimates:
                 return UNKNOWN
         if self._quantile_df(first, second) == 0:
             return TOO_FEW
+        extension = ""
+        if wide:
+            extension = SWAPPED if self.swaps is not None else REACHING
         if limits is not None:
-            return limits.method.get((first, second), "bootstrap")
+            return limits.method.get((first, second), "bootstrap") + extension
         plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
-        return f"{plain}{REACHING}" if wide else plain
+        return f"{plain}{extension}"
 
     def student_df(self, first: int, second: int) -> float | None:
         """Return the degrees of freedom of Student's t of a pair; None of another method."""

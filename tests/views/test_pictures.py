@@ -325,3 +325,35 @@ def test_a_history_has_a_trend_for_each_measure() -> None:
     (line,) = [one for one in charts[0].series if one.name == "rf"]
     assert [y for _, y in line.parts[0]] == [row["value"].value for row in values]
     assert {mark.letter for mark in charts[0].marks} == {"R", "M"}
+
+
+def calibration_chart(scores: np.ndarray, seed: int) -> tuple[Document, Chart]:
+    """Return a report of one model whose scores are the probabilities, and its picture."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(len(scores)) < scores).astype(int)
+    found = clfeval.report({"truth": truth, "gbm": scores})
+    (chart,) = pictures_of(found)["calibration"]
+    return found, chart
+
+
+def test_the_picture_of_calibration_has_the_spline_within_its_simultaneous_band() -> None:
+    found, chart = calibration_chart(np.random.default_rng(1).uniform(0.02, 0.98, 400), 2)
+    area, curve, groups = chart.extra
+    band = found.tables["calibration_band"]
+    assert area.shape == "area"
+    assert curve.parts == (tuple((row["score"], row["curve"]) for row in band),)
+    upper = tuple((row["score"], row["high_all"]) for row in band)
+    lower = tuple((row["score"], row["low_all"]) for row in band)
+    assert area.parts == ((*upper, *lower[::-1]),)
+    assert groups.shape == "dots"
+    assert "line: spline with simultaneous 95% band" in chart.key[0].text
+
+
+def test_the_picture_of_few_distinct_scores_has_isotonic_steps() -> None:
+    found, chart = calibration_chart(np.repeat([0.1, 0.4, 0.9], 100), 3)
+    steps, groups = chart.extra
+    rows = found.tables["calibration_curve"]
+    corners = [(row[end], row["isotonic"]) for row in rows for end in ("from", "to")]
+    assert steps.parts == (tuple(corners),)
+    assert groups.shape == "dots"
+    assert "line: isotonic calibration" in chart.key[0].text

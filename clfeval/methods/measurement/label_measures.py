@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, errors_of_kinds
+from clfeval.compare.label_swaps import label_swaps
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
@@ -375,7 +376,11 @@ def label_estimates(
     paired = estimates_from_influence(
         requested, patterns, models, values[models], influence[models], changes
     )
-    if paired is None or requested.measure.id not in PREDICTIVE_VALUES:
+    if paired is None:
+        return None
+    affects = jumps.max(axis=0) > 0
+    paired = replace(paired, swaps=label_swaps(patterns, requested.measure, models, affects))
+    if requested.measure.id not in PREDICTIVE_VALUES:
         return paired
     return with_predictive_limits(
         paired, requested, ConfusionCounts.from_patterns(patterns), models

@@ -17,9 +17,10 @@ from clfeval.formatting import (
     quote_if_ambiguous,
     with_interval,
 )
+from clfeval.measures.calibration_spline import LEVELS
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import intervals
-from clfeval.pages.chart import Axis, Chart, Guide, Note, Series, Span
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
 from clfeval.pages.report import SHARE_RANGE, page_charts
 from clfeval.pages.report.requested_tables import slice_models
 from clfeval.pages.schema import comparison_rows
@@ -144,38 +145,13 @@ def rows_of_model(result: Document, table: str, model: str) -> Sequence[Row]:
 
 
 def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
-    """Yield, for each leading model, score groups with intervals, the isotonic steps, scores."""
+    """Yield, for each leading model, score groups with intervals, the curve, scores of classes."""
     for model in models:
         groups = rows_of_model(result, "calibration", model)
         if not groups:
             continue
-        at = tuple((float(str(row["mean_score"])), cell_value(row["observed"])) for row in groups)
-        limits = tuple((one.low, one.high) for one in (as_estimate(r["observed"]) for r in groups))
-        dots = Series(
-            model, (tuple((x, y) for x, y in at if y is not None),), shape="dots", spans=limits
-        )
-        steps = []
-        for row in rows_of_model(result, "calibration_curve", model):
-            height = float(str(row["isotonic"]))
-            steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
-        rows = {round(float(str(row["rows"]))) for row in groups}
-        size = f"{min(rows):,} to " * (len(rows) > 1) + format_count(max(rows), "row")
-        level = result.parameters.get("level")
-        words = f"dots: groups of {size}"
-        words += f", with {100 * level:g}% intervals" if level else ""
-        more = (Series(model, (tuple(steps),)),) if steps else ()
-        about = [
-            answer.text
-            for answer in result.answer
-            if answer.code in CALIBRATION_CODES and model in answer.models
-        ]
-        off = sum(
-            1
-            for (x, _), (low, high) in zip(at, limits, strict=True)
-            if low is not None and high is not None and not low <= x <= high
-        )
-        finding = f"In {off} of {len(groups)} groups by score of {quote_if_ambiguous(model)} the "
-        finding += "observed rate differs significantly from the predicted one."
+        dots = _calibration_groups(model, groups)
+        curve, curve_note = _calibration_curve(result, model)
         ends = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
         diagonal = Series("below: scores too high", (ends,), letter=":")
         yield Chart(
@@ -186,14 +162,75 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             (diagonal,),
             name="calibration",
             key=(
-                Note(f"{words}; line: isotonic calibration"),
+                Note(f"{_group_note(result, groups)}; {curve_note}"),
                 Note("below: scores of positives (up) and negatives (down)"),
             ),
             rank="main",
-            extra=(*more, dots),
+            extra=(*curve, dots),
             below=_bars(result, model),
-            finding=about[0] if about else finding,
+            finding=_calibration_finding(result, model, groups),
         )
+
+
+def _calibration_groups(model: str, groups: Sequence[Row]) -> Series:
+    """Return the share of positives of each group of scores, with its interval."""
+    points = [(float(str(row["mean_score"])), cell_value(row["observed"])) for row in groups]
+    limits = [as_estimate(row["observed"]) for row in groups]
+    return Series(
+        model,
+        (tuple((x, y) for x, y in points if y is not None),),
+        shape="dots",
+        spans=tuple((limit.low, limit.high) for limit in limits),
+    )
+
+
+def _group_note(result: Document, groups: Sequence[Row]) -> str:
+    """Return how many rows the groups have, and the level of their intervals."""
+    sizes = {round(float(str(row["rows"]))) for row in groups}
+    size = f"{min(sizes):,} to " * (len(sizes) > 1) + format_count(max(sizes), "row")
+    level = result.parameters.get("level")
+    return f"dots: groups of {size}" + (f", with {100 * level:g}% intervals" if level else "")
+
+
+def _calibration_curve(result: Document, model: str) -> tuple[Sequence[Series], str]:
+    """Return the calibration curve of a model with its simultaneous band, and what they are.
+
+    Of few distinct scores, which have no spline, the isotonic steps.
+    """
+    rows = rows_of_model(result, "calibration_band", model)
+    if len(rows) <= LEVELS:
+        steps = list[Point]()
+        for row in rows_of_model(result, "calibration_curve", model):
+            height = float(str(row["isotonic"]))
+            steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
+        return [Series(model, (tuple(steps),))] if steps else [], "line: isotonic calibration"
+    curve = _band_points(rows, "curve")
+    upper = _band_points(rows, "high_all")
+    outline = (*upper, *reversed(_band_points(rows, "low_all")))
+    area = [Series(model, (outline,), shape="area")] if upper else []
+    level = result.parameters.get("level")
+    note = "line: spline" + (f" with simultaneous {100 * level:g}% band" if upper and level else "")
+    return [*area, Series(model, (curve,))], note
+
+
+def _band_points(rows: Sequence[Row], column: str) -> tuple[Point, ...]:
+    """Return a column of the calibration band by score, as far as it is known."""
+    values = [(float(str(row["score"])), cell_value(row[column])) for row in rows]
+    return tuple((score, value) for score, value in values if value is not None)
+
+
+def _calibration_finding(result: Document, model: str, groups: Sequence[Row]) -> str:
+    """Return the sentence of the answer on the calibration of a model, or one on its groups."""
+    for answer in result.answer:
+        if answer.code in CALIBRATION_CODES and model in answer.models:
+            return answer.text
+    significant = 0
+    for row in groups:
+        observed = as_estimate(row["observed"])
+        if observed.low is not None and observed.high is not None:
+            significant += not observed.low <= float(str(row["mean_score"])) <= observed.high
+    finding = f"In {significant} of {len(groups)} groups by score of {quote_if_ambiguous(model)} "
+    return finding + "the observed rate differs significantly from the predicted one."
 
 
 def _bars(result: Document, model: str) -> tuple[Series, ...]:
