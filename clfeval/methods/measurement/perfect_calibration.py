@@ -12,6 +12,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibration_spline import DISTANCES
+from clfeval.methods.measurement.clustered_outcomes import clustered_outcomes
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
@@ -29,13 +30,16 @@ def perfect_calibration_values(
     """Return each measure under perfect calibration, y ~ Bernoulli(p), by name.
 
     The mean of draws, their quantile `level`, and p = (1 + draws as extreme) / (1 + draws). Draws
-    are of independent rows, effective rows with weights. name: of the random stream.
+    are of rows, effective rows with weights, correlated in clusters as the outcomes are; of fewer
+    than five clusters there are none. name: of the random stream.
     Source: Bröcker and Smith 2007, Weather and Forecasting 22:651; Vaicenavicius et al. 2019,
     AISTATS 89:3459.
     """
     measures = [measure for measure in requested if measure.measure.interval == "null"]
     p = counts.scores
     if not measures or settings.level is None or not len(p) or not (p[0] >= 0 and p[-1] <= 1):
+        return {}
+    if isinstance(counts.clusters, ClusterCounts) and counts.clusters.too_few:
         return {}
     curves = [measure for measure in measures if measure.measure.id in DISTANCES]
     plain = [measure for measure in measures if measure not in curves]
@@ -57,11 +61,14 @@ def _compare_with_simulation(
     simulated_counts: those from whose scores classes are drawn, the same or with merged scores.
     """
     assert settings.level is not None
-    draws = max(200, min(settings.resamples, _MOST_DRAWN // len(simulated_counts.scores)))
+    drawn_numbers = len(simulated_counts.scores)
+    if isinstance(counts.clusters, ClusterCounts):
+        drawn_numbers = len(counts.clusters.n)
+    draws = max(200, min(settings.resamples, _MOST_DRAWN // drawn_numbers))
     rng = random_stream(settings.seed, f"calibrated\0{name}")
     values = _simulated_values(measures, simulated_counts, draws, rng)
     method = "simulation" if draws >= settings.resamples else f"simulation, {draws:,}"
-    method += ", independent rows" * isinstance(counts.clusters, ClusterCounts)
+    method += ", correlated rows" * isinstance(counts.clusters, ClusterCounts)
     rows = dict[str, Row]()
     for measure in measures:
         columns = _calibrated_columns(measure, counts, values[measure.name], settings.level)
@@ -106,6 +113,9 @@ def calibrated_positives(
     counts: ScoreCounts, draws: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
     """Yield the weight of positives at each score, (b, m), where y ~ Bernoulli(p); all draws."""
+    if isinstance(counts.clusters, ClusterCounts):
+        yield from clustered_outcomes(counts).draw_positives(draws, rng)
+        return
     p = counts.scores
     m = len(p)
     n = counts.positives + counts.negatives

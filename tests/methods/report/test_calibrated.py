@@ -96,7 +96,7 @@ def test_what_is_drawn_is_said() -> None:
     assert asked(plain) == asked(plain)
     assert "p" not in asked(plain, interval="none")["ece"]
     owned = asked(frame.drop("w"), cluster="who")["ece"]
-    assert owned["method"] == "simulation, independent rows"
+    assert owned["method"] == "simulation, correlated rows"
     assert owned["p"] == pytest.approx(asked(plain)["ece"]["p"], abs=0.05)
     doubled = asked(rows.with_columns(w=pl.lit(0.5)), weight="w", measure=["ece"])["ece"]
     assert doubled["calibrated_mean"] == pytest.approx(
