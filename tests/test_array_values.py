@@ -82,6 +82,16 @@ MASKED: dict[str, Callable[[], Any]] = {
 }
 
 
+class NoArray:
+    """An object that says it is an array, and raises an error of its own."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise RuntimeError("no array")
+
+    def __len__(self) -> int:
+        return len(Y)
+
+
 @pytest.mark.parametrize("name", MASKED)
 def test_masked_and_missing_values_are_missing(name: str) -> None:
     given = MASKED[name]()
@@ -109,6 +119,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: (pa.UnionArray.from_sparse(pa.array([0] * 8, pa.int8()), [pa.array(Y)]), P),
         "these values cannot be read",
     ),
+    "an object that is no array": (lambda: (NoArray(), P), "these values cannot be read: no array"),
     "a frame of two columns": (
         lambda: (pd.DataFrame({"a": Y, "b": Y}), P),
         "must be an array of true classes",

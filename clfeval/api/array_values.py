@@ -71,13 +71,13 @@ def shape_of(name: str, values: Values) -> tuple[int, ...]:
     """Return the shape of values; DataError for lists of different lengths and unknown types."""
     try:
         return tuple(np.shape(values))
-    except (NotImplementedError, TypeError) as error:  # a type of Arrow without numbers or texts
-        message = f"these values cannot be read: {first_line_of(error)}"
-        hint = "give texts or numbers: a list or an array of one type"
-        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
     except ValueError as error:
         message = "these values are lists of different lengths"
         hint = "give one value per row"
+        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
+    except Exception as error:  # of `__array__` of a caller's type, or of a type of Arrow
+        message = f"these values cannot be read: {first_line_of(error)}"
+        hint = "give texts or numbers: a list or an array of one type"
         raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
 
 

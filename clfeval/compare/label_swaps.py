@@ -22,10 +22,10 @@ _ROUNDING = 1e-9  # of two differences that are equal
 class PairCells:
     """Rows of one class that q pairs of models predict positive, (q,) each.
 
-    both: that both models do; first_only, second_only: that one of them does.
+    common: that both models do; first_only, second_only: that one of them does.
     """
 
-    both: Floats
+    common: Floats
     first_only: Floats
     second_only: Floats
 
@@ -36,7 +36,7 @@ class PairCells:
 
     def subset(self, pairs: Ints) -> PairCells:
         """Return the counts of some pairs."""
-        return PairCells(self.both[pairs], self.first_only[pairs], self.second_only[pairs])
+        return PairCells(self.common[pairs], self.first_only[pairs], self.second_only[pairs])
 
     def swapped(self) -> tuple[Floats, Floats, Floats]:
         """Return the rows of the first and of the second model after swaps, and probabilities.
@@ -46,8 +46,8 @@ class PairCells:
         """
         rows = self.differing[:, None]
         x = np.arange(rows.max(initial=0) + 1)[None]
-        of_first = self.both[:, None] + np.minimum(x, rows)
-        of_second = self.both[:, None] + np.maximum(rows - x, 0)
+        of_first = self.common[:, None] + np.minimum(x, rows)
+        of_second = self.common[:, None] + np.maximum(rows - x, 0)
         probabilities: Floats = special().binom(rows, x) / 2**rows
         return of_first, of_second, probabilities
 
@@ -93,9 +93,11 @@ class LabelSwaps:
         first_models, first_places = np.unique(first, return_inverse=True)
         second_models, second_places = np.unique(second, return_inverse=True)
         products = weighted[:, first_models].T @ votes[:, second_models]
-        both = products[first_places, second_places]
+        common = products[first_places, second_places]
         predicted_positive = weighted.sum(axis=0)
-        return PairCells(both, predicted_positive[first] - both, predicted_positive[second] - both)
+        return PairCells(
+            common, predicted_positive[first] - common, predicted_positive[second] - common
+        )
 
     def _p_values_of_few(self, positives: PairCells, negatives: PairCells) -> Floats:
         """Return the p-values of pairs that differ in few rows."""
@@ -103,10 +105,10 @@ class LabelSwaps:
         first_fp, second_fp, fp_probability = (part[:, None, :] for part in negatives.swapped())
         swapped = self._values(first_tp, first_fp) - self._values(second_tp, second_fp)
         first_value = self._values(
-            positives.both + positives.first_only, negatives.both + negatives.first_only
+            positives.common + positives.first_only, negatives.common + negatives.first_only
         )
         second_value = self._values(
-            positives.both + positives.second_only, negatives.both + negatives.second_only
+            positives.common + positives.second_only, negatives.common + negatives.second_only
         )
         observed = np.abs(first_value - second_value)[:, None, None]
         is_smaller = np.abs(swapped) < observed * (1 - _ROUNDING)

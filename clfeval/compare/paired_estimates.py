@@ -96,20 +96,31 @@ class PairedEstimates:
         most = no_differing_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
         if self.limits is not None:
-            free = np.where(df > 0, df, np.nan)
-            t, own = (student_quantile(free, level=at) for at in (level, self.limits.level))
-            ends = self.limits.low[first, second], self.limits.high[first, second]
-            same = (s == 0) & (d == 0)
-            low = np.where(same, low, d - (d - ends[0]) * t / own)
-            high = np.where(same, high, d + (ends[1] - d) * t / own)
+            is_equal = (s == 0) & (d == 0)
+            pair_low, pair_high = self._limits_at_level(first, second, level)
+            low = np.where(is_equal, low, pair_low)
+            high = np.where(is_equal, high, pair_high)
         ranks = self.measure.needs == "scores" and self.measure.scale == "logit"
         wide = np.zeros(len(d), bool)
         if self.limits is None and (ranks or self.measure.interval == "delong"):
             low, high, wide = self._areas(first, second, low, high, level)
         if self.swaps is not None:
             low, high, wide = self._extended_to_zero(first, second, (d, low, high), level)
-        off = self._bound(first, second)
-        return d, np.maximum(low - off, -self.span), np.minimum(high + off, self.span), wide
+        bound = self._bound(first, second)
+        return d, np.maximum(low - bound, -self.span), np.minimum(high + bound, self.span), wide
+
+    def _limits_at_level(self, first: Ints, second: Ints, level: float) -> tuple[Floats, Floats]:
+        """Return the limits of pairs that do not follow from errors, at another level, (q,)."""
+        assert self.limits is not None
+        df = self._quantile_df(first, second)
+        free = np.where(df > 0, df, np.nan)
+        ratio = student_quantile(free, level=level) / student_quantile(
+            free, level=self.limits.level
+        )
+        d = self._differences(first, second)
+        low = d - (d - self.limits.low[first, second]) * ratio
+        high = d + (self.limits.high[first, second] - d) * ratio
+        return low, high
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the two-sided p-values of differences, (q,), consistent with the limits.
@@ -152,8 +163,9 @@ class PairedEstimates:
             p = t_p_values(d, s, df)
             if self.measure.interval == "delong":
                 middle = (self.measure.low + self.measure.high) / 2  # of equal scores
-                ends = sum(self.values[at] != middle for at in (first, second))
-                tail = (1 - np.abs(d) / self.span / np.sqrt(np.maximum(ends, 1))) ** self.fewest
+                at_end = (self.values[first] != middle) + 1 * (self.values[second] != middle)
+                width = self.span * np.sqrt(np.maximum(at_end, 1))
+                tail = (1 - np.abs(d) / width) ** self.fewest
                 p = np.where(self._fixed(first, second), np.minimum(2 * tail, 1.0), p)
         return np.where((s == 0) & (d == 0), 1.0, p)
 

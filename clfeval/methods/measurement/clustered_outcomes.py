@@ -48,9 +48,12 @@ class ClusteredOutcomes:
         step = max(1, _AT_ONCE // len(self.place))
         for start in range(0, draws, step):
             size = min(step, draws - start)
-            shared = rng.standard_normal((size, clusters))[:, self.cluster]
-            own = rng.standard_normal((size, len(self.place)))
-            deviates = self.correlation**0.5 * shared + (1 - self.correlation) ** 0.5 * own
+            cluster_deviates = rng.standard_normal((size, clusters))[:, self.cluster]
+            row_deviates = rng.standard_normal((size, len(self.place)))
+            deviates = (
+                self.correlation**0.5 * cluster_deviates
+                + (1 - self.correlation) ** 0.5 * row_deviates
+            )
             weights = (deviates <= self.threshold) * self.weight
             positives = np.zeros((size, self.scores))
             positives[:, places] = np.add.reduceat(weights, starts, axis=1)

@@ -152,8 +152,8 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             continue
         dots = _calibration_groups(model, groups)
         curve, curve_note = _calibration_curve(result, model)
-        ends = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
-        diagonal = Series("below: scores too high", (ends,), letter=":")
+        corners = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
+        diagonal = Series("below: scores too high", (corners,), letter=":")
         yield Chart(
             "lines",
             f"Calibration of {model}",
