@@ -65,7 +65,10 @@ def test_the_correlation_solves_the_equation_of_pairs_summed_one_by_one() -> Non
     found = latent_correlation(counts, place, owners, weight=np.ones(80), is_positive=positive)
     pairs = [(i, j) for i in range(80) for j in range(80) if i != j and owners[i] == owners[j]]
     residuals = positive - scores
-    observed = sum(residuals[i] * residuals[j] for i, j in pairs) * 9 / 7
+    products = np.zeros(9)
+    for i, j in pairs:
+        products[owners[i]] += residuals[i] * residuals[j] * 9 / 7
+    observed = products.sum() + np.sqrt(9) * np.std(products, ddof=1)
 
     def expected(correlation: float) -> float:
         normal = multivariate_normal(cov=[[1, correlation], [correlation, 1]])
@@ -79,11 +82,12 @@ def test_the_correlation_solves_the_equation_of_pairs_summed_one_by_one() -> Non
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.7])
 def test_the_correlation_of_simulated_outcomes_is_found(correlation: float) -> None:
+    """A standard error above it, which is about 0.1 of 60 clusters."""
     found = [
         clustered_outcomes(clustered_counts(*drawn_table(60, 20, correlation, seed))).correlation
         for seed in range(20)
     ]
-    assert np.mean(found) == pytest.approx(correlation, abs=0.06)
+    assert 0 < np.mean(found) - correlation < 0.15
 
 
 def test_clusters_of_one_row_are_rows() -> None:

