@@ -30,6 +30,7 @@ from clfeval.options.declaration import COLUMNS, READING, Command, Option, build
 from clfeval.options.syntax import MEANT, MEANT_ELSEWHERE
 from clfeval.placeholders import fill_for_shell
 from clfeval.tables.input import split_calibrator, split_path
+from clfeval.views.files import refuse_method_without_sql
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -202,6 +203,7 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
     calibrators = [pair[1] for pair in pairs if pair is not None]
     paths = [*(split_path(table)[1] for table in tables), *filter(None, files), *calibrators]
     adds_columns = settings.get("calibrator") is not None
+    refuse_method_without_sql(output.save, settings.get("method"))
     request = run.CommandRequest(
         command.name, paths, output, limits, history, dry=dry, rows=adds_columns
     )

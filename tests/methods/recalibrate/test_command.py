@@ -131,6 +131,38 @@ def test_what_cannot_be_done_is_said(case: str, folder: Path) -> None:
     assert not Path("x.sql").exists()
 
 
+UNWRITTEN = ("no fit to save", "a name that needs quotes", "a reserved word")
+
+
+@pytest.mark.parametrize("case", UNWRITTEN)
+def test_an_answer_is_printed_where_its_calibrator_cannot_be_written(
+    case: str, folder: Path
+) -> None:
+    table = random_table(1).select("id", "truth", "gbm")
+    table.with_columns(gbm=1 - pl.col("gbm")).write_csv("turned.csv")
+    table.rename({"gbm": "my model"}).write_csv("named.csv")
+    table.rename({"gbm": "select"}).write_csv("select.csv")
+    (name, *options), words, code = REFUSED[case]
+    alone = program("recalibrate", name, "--positive", "1")
+    done = program("recalibrate", name, *options, "--save", "x.json", "--positive", "1")
+    assert alone.code == 0
+    assert (done.code, done.out) == (code, alone.out)
+    assert done.err.index(name) < done.err.index(words)
+    assert not Path("x.json").exists()
+    as_json = program("recalibrate", name, *options, "--positive", "1", "-f", "json")
+    assert json.loads(as_json.out)["command"] == "recalibrate"
+
+
+def test_sql_of_a_method_that_has_none_is_refused_before_a_table_is_read(folder: Path) -> None:
+    done = program("recalibrate", "gone.csv", "--method", "venn-abers", "--save", "X.SQL")
+    assert (done.code, done.out, "[no-sql]" in done.err) == (2, "", True)
+    random_table(1).select("id", "truth", "gbm").write_csv("rows.csv")
+    run = {"command": "recalibrate", "input": "rows.csv", "method": "venn-abers", "save": "x.sql"}
+    Path("b.yaml").write_text(json.dumps({"version": 1, "runs": {"a": run}}), encoding="utf-8")
+    batch = program("batch", "b.yaml", "-q")
+    assert (batch.code, "venn-abers has no SQL expression" in batch.out) == (2, True)
+
+
 @pytest.mark.parametrize("method", ["logistic", "isotonic", "venn-abers"])
 def test_saved_calibrators_are_read_back(method: str, folder: Path) -> None:
     table = random_table(1, 1000, slope=0.4)
