@@ -28,7 +28,8 @@ from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
 from clfeval.placeholders import COMMAND, END, OPTION
-from clfeval.tables.columns import Columns
+from clfeval.tables.calibrator_files import LOSSES, StoredGain
+from clfeval.tables.columns import CalibratedColumn, Columns
 from clfeval.tables.readings.labels import are_entity_tags
 
 if TYPE_CHECKING:
@@ -187,7 +188,30 @@ def _scale_notes(columns: Columns) -> list[ResultNote]:
     for name, calibrated in columns.calibrated.items():
         text = f"{quote_name(name)} has the scores of {quote_name(calibrated.stored.model)} as "
         notes.append(ResultNote("recalibrated", f"{text}{calibrated.file.name} recalibrates them"))
-    return notes
+    return [*notes, *verdict_notes(columns.calibrated.values())]
+
+
+def verdict_notes(calibrated: Iterable[CalibratedColumn]) -> list[ResultNote]:
+    """Return notes on calibrators that were not found to help when they were fitted."""
+    models = dict[tuple[str, str], list[str]]()  # by the name of the file and what is to be said
+    for column in calibrated:
+        stored = column.stored
+        if stored.method != "none" and (stored.gain is None or stored.gain.verdict != "helps"):
+            models.setdefault((column.file.name, _caution(stored.gain)), []).append(stored.model)
+    return [
+        ResultNote("calibrator-verdict", f"{file}: recalibration of {list_names(names, 4)} {text}")
+        for (file, text), names in models.items()
+    ]
+
+
+def _caution(gain: StoredGain | None) -> str:
+    """Return what is known of a recalibration that was not found to help."""
+    if gain is None:
+        return "has no verdict; whether it lowers the loss of new rows is unknown"
+    loss = LOSSES[gain.loss]
+    if gain.verdict == "harms":
+        return f"harms: it raises the {loss} of new rows; keep the scores"
+    return f"is undecided: it may raise the {loss} of new rows; keep the scores, or get more rows"
 
 
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:

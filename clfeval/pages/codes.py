@@ -163,6 +163,7 @@ WARNINGS: Mapping[str, str] = {
     "baseline-unpaired": "Why the rows of the baseline are not paired with these rows.",
     "blank-lines": "Blank lines were skipped.",
     "bootstrap-empty-cell": "Bootstrap tables cannot fill an empty cell.",
+    "calibrator-verdict": "A stored calibrator was not found to help on new rows.",
     "caveat": "A requested measure is improper or misleading; says how.",
     "chosen-cuts": "Cut points of features were chosen on the rows they are evaluated on.",
     "chosen-models": "Sets of models were chosen on the rows they are evaluated on.",

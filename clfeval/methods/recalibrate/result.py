@@ -27,7 +27,7 @@ from clfeval.methods.recalibration.model_recalibration import (
     recalibrate_model,
 )
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
+from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, StoredGain
 
 
 def recalibration_result(predictions: PredictionCounts, options: RecalibrateOptions) -> Document:
@@ -62,7 +62,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
         },
         answer=tuple(recalibration_answer(models, options)),
         extras={
-            "calibrators": _calibrator_file(predictions, models),
+            "calibrators": _calibrator_file(predictions, models, options.level),
             "combined": _combined_models(predictions),
         },
         warnings=tuple(_notes(models, predictions)),
@@ -70,7 +70,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
 
 
 def _calibrator_file(
-    predictions: PredictionCounts, models: Sequence[ModelRecalibration]
+    predictions: PredictionCounts, models: Sequence[ModelRecalibration], level: float
 ) -> CalibratorFile:
     """Return the calibrators in force, of models that have one."""
     columns = predictions.kept.settled.columns
@@ -85,12 +85,21 @@ def _calibrator_file(
             model.score_range,
             model.digest_of_rows,
             scales.get(model.model),
+            _stored_gain(model, level),
         )
         for model in models
         if (calibrator := model.final_calibrator) is not None
     ]
     rows = sum(file.rows for file in predictions.files)
     return CalibratorFile(predictions.positive, calibrators, rows)
+
+
+def _stored_gain(model: ModelRecalibration, level: float) -> StoredGain | None:
+    """Return the gain of a model's calibrator; None of one that is for another prevalence."""
+    gain = model.gain
+    if gain is None or model.prior_shift:
+        return None
+    return StoredGain(gain.verdict, model.loss, gain.value, gain.low, gain.high, level)
 
 
 def _combined_models(predictions: PredictionCounts) -> list[str]:
