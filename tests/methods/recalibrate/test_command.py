@@ -84,6 +84,24 @@ def test_few_clusters_have_a_fit_without_a_gain() -> None:
     (row,) = result.tables["models"]
     assert (row["gain"].value, row["gain"].reason) == (None, "few_clusters")
     assert len(result.tables["mapping"]) > 0
+    (sentence,) = result.answer
+    assert "4 clusters are too few, as limits of a gain need 5" in sentence.text
+    assert "get rows of more clusters" in sentence.text
+
+
+@pytest.mark.parametrize("clusters", [8, 19, 20])
+@pytest.mark.parametrize("models", [["gbm"], ["gbm", "other"]])
+def test_undecided_gains_of_few_clusters_say_what_follows(models: list[str], clusters: int) -> None:
+    table = random_table(1, 300, slope=0.95).with_columns(patient=pl.col("id") % clusters)
+    table = table.with_columns(other=pl.col("gbm"))
+    result = clfeval.recalibrate(table, positive="1", model=models, cluster="patient")
+    assert {row["verdict"] for row in result.tables["models"]} == {"undecided"}
+    (sentence,) = (one for one in result.answer if one.code == "recalibration-undecided")
+    says_so = f"limits of {clusters} clusters are wide" in sentence.text
+    assert says_so == (clusters < 20)
+    assert "clusters" in sentence.text or clusters == 20
+    high = max(row["gain"].high for row in result.tables["models"])
+    assert (f"a fall of up to {high:.3f}" in sentence.text) or (len(models) == 1 and not says_so)
 
 
 def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
