@@ -21,6 +21,7 @@ from clfeval.methods.provenance import (
 from clfeval.methods.recalibrate.answer import recalibration_answer
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
+from clfeval.methods.recalibration.method_fits import FLEXIBLE_ROWS
 from clfeval.methods.recalibration.model_recalibration import (
     FEWEST_OF_CLASS,
     ModelRecalibration,
@@ -172,17 +173,28 @@ def _notes(
     if contradicted:
         text = "the log loss is infinite, and the Brier score decides, where rows had probability "
         yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
-    rows_at_ends = {model.model: model.unchanged for model in models if model.unchanged}
-    if rows_at_ends:
-        text = "scores of exactly 0 and 1 keep their values; only "
-        text += f"{OPTION}--method isotonic{END} and venn-abers change them: "
-        yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
+    yield from _notes_on_ends([model for model in models if model.unchanged])
     shifted = [model.model for model in models if model.few_rows]
     if shifted:
         text = f"with fewer than {FEWEST_OF_CLASS} rows of a class, only a shift is fitted: "
         yield ResultNote("few-rows", f"{text}{join_names(shifted)}")
     yield from counting_notes(predictions)
     yield from bucket_notes(predictions)
+
+
+def _notes_on_ends(models: Sequence[ModelRecalibration]) -> Iterator[ResultNote]:
+    """Yield notes on models with scores of 0 and 1, and on what changes those with so many rows."""
+    changing = f"only {OPTION}--method isotonic{END} and venn-abers change them"
+    remedy = f"no method changes them with fewer than {FLEXIBLE_ROWS:,} rows, or "
+    remedy += f"{FEWEST_OF_CLASS} of a class: get more rows, or smooth the scores in the model, "
+    remedy += "as (votes + 1) / (trees + 2) of a forest"
+    for words, has_steps in ((changing, True), (remedy, False)):
+        rows_at_ends = {
+            model.model: model.unchanged for model in models if model.allows_steps == has_steps
+        }
+        if rows_at_ends:
+            text = f"scores of exactly 0 and 1 keep their values ({_row_counts(rows_at_ends)}); "
+            yield ResultNote("scores-at-ends", f"{text}{words}")
 
 
 def _row_counts(rows_by_model: Mapping[str, float]) -> str:

@@ -66,6 +66,11 @@ class ModelRecalibration:
         )
 
     @property
+    def allows_steps(self) -> bool:
+        """Whether the rows are enough for methods of steps, which change scores of 0 and 1."""
+        return any(assessment.method == "isotonic" for assessment in self.assessments)
+
+    @property
     def calibrator(self) -> Calibrator | None:
         """The calibrator of the method in force, fitted to all rows."""
         return None if self.in_force is None else self.in_force.calibrator

@@ -104,6 +104,19 @@ def test_undecided_gains_of_few_clusters_say_what_follows(models: list[str], clu
     assert (f"a fall of up to {high:.3f}" in sentence.text) or (len(models) == 1 and not says_so)
 
 
+@pytest.mark.parametrize(("rows", "method"), [(999, "auto"), (1000, "auto"), (1000, "isotonic")])
+def test_the_note_on_scores_of_0_and_1_names_what_the_rows_allow(rows: int, method: Any) -> None:
+    table = random_table(1, rows).with_columns(
+        gbm=pl.when(pl.col("id") % 10 == 0).then(pl.col("gbm").round(0)).otherwise("gbm")
+    )
+    result = clfeval.recalibrate(table, positive="1", model="gbm", method=method)
+    (note,) = (note.message for note in result.warnings if note.code == "scores-at-ends")
+    assert ("isotonic" in note) == (rows == 1000)
+    assert ("with fewer than 1,000 rows, or 10 of a class: get more rows" in note) == (rows < 1000)
+    calibrators = clfeval.recalibrate(table, positive="1", model="gbm", method="isotonic")
+    assert (calibrators.tables["models"][0]["gain"].reason == "flexible_rows") == (rows < 1000)
+
+
 def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
     table = random_table(2, slope=0.3)
     contradicted = pl.when((pl.col("truth") == 1) & (pl.col("gbm") < 0.05)).then(0.0)
