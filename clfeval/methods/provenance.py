@@ -30,6 +30,7 @@ from clfeval.options import declaration
 from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.tables.calibrator_files import LOSSES, StoredGain
 from clfeval.tables.columns import CalibratedColumn, Columns
+from clfeval.tables.input import JOIN_NOTHING
 from clfeval.tables.readings.labels import are_entity_tags
 
 if TYPE_CHECKING:
@@ -185,10 +186,26 @@ def _scale_notes(columns: Columns) -> list[ResultNote]:
     for name, offset in turned.items():
         text = f"{quote_name(name)} is reversed: its scores and thresholds are those of "
         notes.append(ResultNote("reversed", f"{text}{'1 minus it' if offset else 'minus it'}"))
+    for name in columns.log_odds:
+        text = f"{quote_name(name)} is read as log odds: its scores and thresholds are "
+        notes.append(ResultNote("log-odds", f"{text}probabilities, 1 / (1 + exp(-x))"))
     for name, calibrated in columns.calibrated.items():
         text = f"{quote_name(name)} has the scores of {quote_name(calibrated.stored.model)} as "
         notes.append(ResultNote("recalibrated", f"{text}{calibrated.file.name} recalibrates them"))
     return [*notes, *verdict_notes(columns.calibrated.values())]
+
+
+def offer_of_log_odds(model: str, predictions: PredictionCounts) -> str:
+    """Return how scores of a model become probabilities, if they are log odds.
+
+    By an option where it applies, which is not to counts, long tables and joined files.
+    """
+    settled = predictions.kept.settled
+    is_joined = settled.roles.join not in (None, JOIN_NOTHING)
+    if predictions.stored is not None or settled.columns.answer or is_joined:
+        return "if these are log odds, 1 / (1 + exp(-x)) converts them to probabilities"
+    option = format_option("--model", f"{model}:logit", bare=True)
+    return f"if these are log odds, add {option} to read probabilities"
 
 
 def verdict_notes(calibrated: Iterable[CalibratedColumn]) -> list[ResultNote]:

@@ -190,6 +190,7 @@ WARNINGS: Mapping[str, str] = {
     "labels-and-scores": "A label column and a score column form one model.",
     "left-out": "Metrics or models are left out; says why.",
     "lines-at-one-to-one": "Isometrics are shown for equal class sizes.",
+    "log-odds": "Scores are read as log odds, as an option says.",
     "may-share": "A column looks like clusters, such as patients: --cluster.",
     "merged-classes": "All other classes are merged into one negative class.",
     "missing-scores": "Missing scores stay missing in a recalibrated column.",

@@ -44,7 +44,8 @@ class StoredCalibrator:
 
     score_range: the lowest and highest score it was fitted to; digest: of the counts of
     scores, whatever their clusters. scale: what was added to the numbers of the column, and before
-    by what they were divided; None where it is unknown, as of counts. gain: None where its rows did
+    by what they were divided; None where it is unknown, as of counts. log_odds: whether these
+    numbers are log odds, of which the probabilities were calibrated. gain: None where its rows did
     not show it, as they were too few or of another prevalence.
     """
 
@@ -55,6 +56,7 @@ class StoredCalibrator:
     digest: str
     scale: tuple[float, float] | None = None
     gain: StoredGain | None = None
+    log_odds: bool = False
 
     @property
     def column(self) -> str:
@@ -108,6 +110,7 @@ class CalibratorFile:
                     "score_range": list(stored.score_range),
                     "digest": stored.digest,
                     "scale": None if stored.scale is None else list(stored.scale),
+                    "log_odds": stored.log_odds,
                     **_gain_record(stored.gain),
                     **_parameters(stored.calibrator),
                 }
@@ -247,7 +250,10 @@ def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
     if scale is not None and not scale[1]:
         raise ValueError(f"{place}.scale divides by 0")
     gain = _read_gain(record, place)
-    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale, gain)
+    log_odds = record.get("log_odds", False)
+    if not isinstance(log_odds, bool):
+        raise ValueError(f"{place}.log_odds is not true or false")
+    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale, gain, log_odds)
 
 
 def _read_gain(record: Mapping[str, Any], place: str) -> StoredGain | None:

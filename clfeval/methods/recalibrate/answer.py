@@ -48,9 +48,12 @@ REASONS = {  # of `ModelRecalibration.reason` but few clusters; singular and plu
 
 
 def recalibration_answer(
-    models: Sequence[ModelRecalibration], options: RecalibrateOptions
+    models: Sequence[ModelRecalibration], options: RecalibrateOptions, log_odds_offer: str = ""
 ) -> Iterator[Answer]:
-    """Yield what recalibration does: helps, harms, is undecided, or cannot be fitted."""
+    """Yield what recalibration does: helps, harms, is undecided, or cannot be fitted.
+
+    log_odds_offer: how scores below 0 are read as log odds; empty where there are none.
+    """
     level = options.level
     decided = [model for model in models if model.gain is not None]
     by_verdict = {
@@ -66,7 +69,8 @@ def recalibration_answer(
     for reason in REASONS:
         names = [model.model for model in models if model.reason == reason]
         if names:
-            yield _not_recalibrated(names, reason)
+            offer = log_odds_offer if reason == "not_probabilities" else ""
+            yield _not_recalibrated(names, reason, offer)
     unjudged = [model for model in models if model.reason == "few_clusters"]
     if unjudged:
         yield _too_few_clusters([model.model for model in unjudged], unjudged[0].clusters or 0)
@@ -154,14 +158,15 @@ def _too_few_clusters(names: Sequence[str], clusters: int) -> Answer:
     return Answer("not-recalibrated", text, tuple(names))
 
 
-def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
-    """Return the sentence on models that are not recalibrated, and the remedy."""
+def _not_recalibrated(names: Sequence[str], reason: str, offer: str = "") -> Answer:
+    """Return the sentence on models that are not recalibrated, and the remedy; offer: a clause."""
     singular, plural = REASONS[reason]
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
     if reason == "reversed_scores":
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
+    text += f"; {offer}" if offer else ""
     return Answer("not-recalibrated", f"{text}.", tuple(names))
 
 

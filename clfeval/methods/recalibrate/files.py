@@ -129,11 +129,11 @@ def sql_expression(stored: StoredCalibrator) -> str:
 
 def _sql_score(stored: StoredCalibrator) -> str:
     """Return the score as it was evaluated: the column, divided and reversed as for the fit."""
-    name = _sql_name(stored.model)
-    if stored.scale is None or stored.scale == AS_WRITTEN:
-        return name
-    offset, divisor = stored.scale
-    return f"({_number(offset)} + {name} / {_number(divisor)})"
+    score = _sql_name(stored.model)
+    if stored.scale is not None and stored.scale != AS_WRITTEN:
+        offset, divisor = stored.scale
+        score = f"({_number(offset)} + {score} / {_number(divisor)})"
+    return f"(1 / (1 + exp(-{score})))" if stored.log_odds else score
 
 
 def _step_expression(name: str, calibrator: StepCalibrator) -> str:

@@ -17,6 +17,7 @@ from clfeval.methods.provenance import (
     build_signature,
     class_totals,
     counting_notes,
+    offer_of_log_odds,
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
 from clfeval.methods.recalibrate.options import RecalibrateOptions
@@ -61,7 +62,7 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "mapping": mapping_rows(models),
             "groups": groups,
         },
-        answer=tuple(recalibration_answer(models, options)),
+        answer=tuple(recalibration_answer(models, options, _log_odds_offer(models, predictions))),
         extras={
             "calibrators": _calibrator_file(predictions, models, options.level),
             "combined": _combined_models(predictions),
@@ -76,6 +77,9 @@ def _calibrator_file(
     """Return the calibrators in force, of models that have one."""
     columns = predictions.kept.settled.columns
     scales = {}
+    log_odds = {
+        model.name for model in predictions.models if columns.source(model) in columns.log_odds
+    }
     if predictions.stored is None:
         scales = {model.name: columns.scale(columns.source(model)) for model in predictions.models}
     calibrators = [
@@ -87,6 +91,7 @@ def _calibrator_file(
             model.digest_of_rows,
             scales.get(model.model),
             _stored_gain(model, level),
+            model.model in log_odds,
         )
         for model in models
         if (calibrator := model.final_calibrator) is not None
@@ -111,6 +116,16 @@ def _combined_models(predictions: PredictionCounts) -> list[str]:
         for model in predictions.models
         if model.kind != "label" and (by_confidence or len(model.columns) != 1)
     ]
+
+
+def _log_odds_offer(models: Sequence[ModelRecalibration], predictions: PredictionCounts) -> str:
+    """Return how scores below 0 become probabilities, if they are log odds; empty without any."""
+    names = [
+        model.model
+        for model in models
+        if model.table_reason == "not_probabilities" and model.score_range[0] < 0
+    ]
+    return offer_of_log_odds(names[0], predictions) if names else ""
 
 
 def _check_table(sample: Sample, predictions: PredictionCounts) -> None:

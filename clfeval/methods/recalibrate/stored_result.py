@@ -27,7 +27,7 @@ READING = ("input_format", "delimiter", "null_value", "decimal", "model", "posit
 HINTS = {
     "bad-number": f"correct the cells, or declare missing ones by {OPTION}--null-value{END}",
     "not-probabilities": "a calibrator needs probabilities; percentages need "
-    f"{OPTION}--model NAME:percent{END}",
+    f"{OPTION}--model NAME:percent{END}, log odds {OPTION}--model NAME:logit{END}",
 }
 
 

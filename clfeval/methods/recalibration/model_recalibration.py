@@ -112,7 +112,12 @@ def recalibrate_model(
     if not rows.all():
         return ModelRecalibration(model, settings.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
-        return ModelRecalibration(model, settings.method, table_reason="not_probabilities")
+        return ModelRecalibration(
+            model,
+            settings.method,
+            score_range=(float(counts.scores[0]), float(counts.scores[-1])),
+            table_reason="not_probabilities",
+        )
     few_rows = bool(rows.min() < FEWEST_OF_CLASS)
     allowed = available_methods(counts, few_rows=few_rows)
     stream = random_stream(settings.seed, f"{model}\0recalibrate")
