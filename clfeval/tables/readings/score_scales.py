@@ -12,7 +12,7 @@ from clfeval.measures.logistic_regression import inverse_logit
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import Columns, ModelColumns
-from clfeval.tables.frames import Frame, nw
+from clfeval.tables.frames import Frame, nw, with_shortest_decimals
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.calibrated_scores import (
@@ -150,6 +150,7 @@ def with_scaled_numbers(frame: Frame, columns: Columns) -> Frame:
     columns_of_frame = {*frame.collect_schema().names()}
     for name in dict.fromkeys((*columns.scaled, *columns.log_odds)):
         if name in columns_of_frame:
+            frame = with_shortest_decimals(frame, [name])
             frame = frame.with_columns(evaluated_score(nw.col(name), name, columns).alias(name))
     return with_calibrated_numbers(frame, columns)
 

@@ -89,6 +89,20 @@ def test_engines_and_parquet_read_them_alike(engine: str, table: pl.DataFrame) -
     )
 
 
+@pytest.mark.parametrize("scale", ["logit", "percent", "reversed"])
+def test_columns_of_single_precision_are_read_by_their_decimals(
+    scale: str, table: pl.DataFrame
+) -> None:
+    if scale == "percent":
+        table = table.with_columns(gbm=pl.Series(sigmoid(table["gbm"].to_numpy()) * 100).round(3))
+    single = table.with_columns(pl.col("gbm").cast(pl.Float32))
+    found, expected = (
+        clfeval.report(frame, model=f"gbm:{scale}", positive="1").tables["models"][0]
+        for frame in (single, table)
+    )
+    assert found == expected
+
+
 def test_extreme_log_odds_are_0_and_1_and_missing_ones_stay_missing() -> None:
     x = [-1e308, -800.0, -40.0, 0.0, 40.0, 800.0, 1e308, None]
     frame = pl.DataFrame({"truth": list("00001111"), "gbm": x})
