@@ -249,7 +249,8 @@ def join_obstacle(
             return f"{one.files[0].name} is a {one.layout.name} table"
         if one.columns.run is not None:
             return "runs may repeat rows"
-        if one.columns.calibrated or one.roles.turned or one.roles.percents:
+        scales = (one.roles.turned, one.roles.percents, one.roles.log_odds)
+        if one.columns.calibrated or any(scales):
             return f"{OPTION}--model{END} changes scores, which a joined table does not"
         if one.columns.id is None:
             return f"{one.files[0].name} has no id column (add {OPTION}--id COLUMN{END})"

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from inspect import Parameter, Signature, cleandoc
 from itertools import repeat
@@ -30,6 +30,7 @@ from clfeval.options.declaration import COLUMNS, READING, Command, Option, build
 from clfeval.options.syntax import MEANT, MEANT_ELSEWHERE
 from clfeval.placeholders import fill_for_shell
 from clfeval.tables.input import split_calibrator, split_path
+from clfeval.views.files import format_of_file, refuse_method_without_sql
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -202,6 +203,7 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
     calibrators = [pair[1] for pair in pairs if pair is not None]
     paths = [*(split_path(table)[1] for table in tables), *filter(None, files), *calibrators]
     adds_columns = settings.get("calibrator") is not None
+    refuse_method_without_sql(output.save, settings.get("method"))
     request = run.CommandRequest(
         command.name, paths, output, limits, history, dry=dry, rows=adds_columns
     )
@@ -318,9 +320,37 @@ def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]
             what = f"{flag} exists in Python and in batches only"
             hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
             raise UsageError.new(what, "command-line", hint=hint) from None
+        proposed = _words_that_apply(command, shells[0], words)
         raise _command_error(
-            f"{command} has no {flag}: {say_which_have_it(shells)}", [shells[0], *words]
+            f"{command} has no {flag}: {say_which_have_it(shells)}", [shells[0], *proposed]
         ) from None
+
+
+def _words_that_apply(command: str, proposed: str, words: Sequence[str]) -> list[str]:
+    """Return the words of a command line without options and files that a proposed one lacks."""
+    declaration, _, groups = find_declaration(command)
+    applicable: Iterable[str] = words
+    for option in declaration.options(*groups):
+        same_option = find_option(proposed, option.flag)
+        if same_option is None or not same_option.opt.shell:
+            applicable = _words_without_option(applicable, option, None)
+    return [*_words_without_files(applicable, proposed)]
+
+
+def _words_without_files(words: Iterable[str], command: str) -> Iterator[str]:
+    """Yield the words of a command line without files to save that only other commands write."""
+    remaining = iter(words)
+    for word in remaining:
+        flag, equals, name = word.partition("=")
+        if flag != "--save":
+            yield word
+            continue
+        name = name if equals else next(remaining, "")
+        owner = ""
+        with suppress(UsageError):  # of names that are not of files
+            owner = format_of_file(name).command
+        if owner in ("", command):
+            yield from [word] if equals else [word, name]
 
 
 def refuse_unknown_command(words: Sequence[str]) -> None:

@@ -107,7 +107,8 @@ def run_command(
 
     Options are checked before `compute` reads the table and judges the gates. describe: further
     notes. findings: annotations of a batch, filled by `compute`, instead of those of the gates.
-    Raises typer.Exit when a gate is missed.
+    Raises UsageError for a file that cannot be written, after the result is printed, and typer.Exit
+    when a gate is missed.
     """
     if request.append is not None:
         check_target(request.append, request.tables)
@@ -133,11 +134,13 @@ def run_command(
         table_or_first(result, wanted_output.table)  # before any file is replaced
         _check_requested_tables(result, request.output)
         result = fill_result(result, fill_for_shell, files.notes)
-        notes = _write_files(result, request, files, wanted_output)
+        notes, write_error = _write_files(result, request, files, wanted_output)
         notes += describe(result)
         pieces = stdout_pieces(result, wanted_output, request.output, screen)
         print_result(pieces, for_people=request.output.format == "table")
     _print_result_notes(result, notes, request.output, screen)
+    if write_error is not None:
+        raise write_error
     _print_annotations(result, request, findings)
     if request.dry:
         _refuse_ambiguous_plan(result)
@@ -169,17 +172,24 @@ def _check_requested_tables(result: Document, output: Output) -> None:
 
 def _write_files(
     result: Document, request: CommandRequest, files: SavedFiles, wanted_output: OutputRequest
-) -> list[str]:
-    """Write the files and the lines of the history, unless dry; return a note on each."""
-    if request.dry:
-        return []
-    notes = [f"wrote {name}" for name in files.write(result, wanted_output)]
-    if request.history and request.append is not None:
-        from clfeval.api.baseline import history_entries
+) -> tuple[list[str], UsageError | None]:
+    """Write the files and the lines of the history, unless dry.
 
-        append_entries(request.append, history_entries(result, request.history.label or ""))
-        notes.append(f"wrote {request.append}")
-    return notes
+    Return a note on each, and the error that stopped it: a result outlives what cannot be written.
+    """
+    notes = list[str]()
+    if request.dry:
+        return notes, None
+    try:
+        notes += [f"wrote {name}" for name in files.write(result, wanted_output)]
+        if request.history and request.append is not None:
+            from clfeval.api.baseline import history_entries
+
+            append_entries(request.append, history_entries(result, request.history.label or ""))
+            notes.append(f"wrote {request.append}")
+    except UsageError as error:
+        return notes, error
+    return notes, None
 
 
 def _print_annotations(

@@ -25,7 +25,10 @@ def refuse_scores_outside(
         if low < 0 or high > 1:
             worst = low if low < 0 else high
             message = f"a calibrator needs probabilities, but a score is {worst:g}"
-            hint = f"leave out {OPTION}--model {column.stored.model}:{column.file.name}{END}"
+            model = column.stored.model
+            hint = f"leave out {OPTION}--model {model}:{column.file.name}{END}"
+            if low < 0:
+                hint += f"; if the scores are log odds, add {OPTION}--model {model}:logit{END}"
             raise DataError.new(
                 message, "not-probabilities", settled.name, None, column.source, hint=hint
             )

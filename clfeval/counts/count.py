@@ -125,7 +125,12 @@ def _as_stored(counted: PredictionCounts, opened: Predictions) -> PredictionCoun
     stored = PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
     settled = stored.kept.settled
     as_read = counted.kept.settled.columns  # how scores were read, for notes
-    columns = replace(settled.columns, scaled=as_read.scaled, calibrated=as_read.calibrated)
+    columns = replace(
+        settled.columns,
+        scaled=as_read.scaled,
+        log_odds=as_read.log_odds,
+        calibrated=as_read.calibrated,
+    )
     rows = replace(stored.kept, settled=replace(settled, columns=columns))
     return replace(stored, kept=rows)
 

@@ -29,6 +29,7 @@ from clfeval.tables.readings.labels import default_positive, known_labels
 from clfeval.tables.readings.notations import means_missing
 from clfeval.tables.readings.positive import is_multiclass, positive_choices, positive_question
 from clfeval.tables.readings.reading import MOST_OFFERED
+from clfeval.tables.readings.score_scales import threshold_of_log_odds
 from clfeval.tables.scan import TableFile, count_distinct_values, unreadable_error
 
 MOST_CLASSES = 1000
@@ -277,7 +278,9 @@ def _threshold_of(model: ModelColumns, columns: Columns, roles: Input) -> float:
     threshold = roles.threshold_of(model.name)
     if model.name in columns.calibrated:
         return threshold
-    offset, divisor = columns.scaled.get(columns.source(model), (0.0, 1.0))
+    if columns.source(model) in columns.log_odds:
+        return threshold_of_log_odds(model.name, threshold)
+    offset, divisor = columns.scale(columns.source(model))
     is_percentage = abs(divisor) > 1 and threshold > 1
     if not roles.has_threshold(model.name) or not (divisor < 0 or is_percentage):
         return threshold

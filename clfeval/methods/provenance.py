@@ -28,7 +28,9 @@ from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
 from clfeval.placeholders import COMMAND, END, OPTION
-from clfeval.tables.columns import Columns
+from clfeval.tables.calibrator_files import LOSSES, StoredGain
+from clfeval.tables.columns import CalibratedColumn, Columns
+from clfeval.tables.input import JOIN_NOTHING
 from clfeval.tables.readings.labels import are_entity_tags
 
 if TYPE_CHECKING:
@@ -184,10 +186,49 @@ def _scale_notes(columns: Columns) -> list[ResultNote]:
     for name, offset in turned.items():
         text = f"{quote_name(name)} is reversed: its scores and thresholds are those of "
         notes.append(ResultNote("reversed", f"{text}{'1 minus it' if offset else 'minus it'}"))
+    for name in columns.log_odds:
+        text = f"{quote_name(name)} is read as log odds: its scores and thresholds are "
+        notes.append(ResultNote("log-odds", f"{text}probabilities, 1 / (1 + exp(-x))"))
     for name, calibrated in columns.calibrated.items():
         text = f"{quote_name(name)} has the scores of {quote_name(calibrated.stored.model)} as "
         notes.append(ResultNote("recalibrated", f"{text}{calibrated.file.name} recalibrates them"))
-    return notes
+    return [*notes, *verdict_notes(columns.calibrated.values())]
+
+
+def offer_of_log_odds(model: str, predictions: PredictionCounts) -> str:
+    """Return how scores of a model become probabilities, if they are log odds.
+
+    By an option where it applies, which is not to counts, long tables and joined files.
+    """
+    settled = predictions.kept.settled
+    is_joined = settled.roles.join not in (None, JOIN_NOTHING)
+    if predictions.stored is not None or settled.columns.answer or is_joined:
+        return "if these are log odds, 1 / (1 + exp(-x)) converts them to probabilities"
+    option = format_option("--model", f"{model}:logit", bare=True)
+    return f"if these are log odds, add {option} to read probabilities"
+
+
+def verdict_notes(calibrated: Iterable[CalibratedColumn]) -> list[ResultNote]:
+    """Return notes on calibrators that were not found to help when they were fitted."""
+    models = dict[tuple[str, str], list[str]]()  # by the name of the file and what is to be said
+    for column in calibrated:
+        stored = column.stored
+        if stored.method != "none" and (stored.gain is None or stored.gain.verdict != "helps"):
+            models.setdefault((column.file.name, _caution(stored.gain)), []).append(stored.model)
+    return [
+        ResultNote("calibrator-verdict", f"{file}: recalibration of {list_names(names, 4)} {text}")
+        for (file, text), names in models.items()
+    ]
+
+
+def _caution(gain: StoredGain | None) -> str:
+    """Return what is known of a recalibration that was not found to help."""
+    if gain is None:
+        return "has no verdict; whether it lowers the loss of new rows is unknown"
+    loss = LOSSES[gain.loss]
+    if gain.verdict == "harms":
+        return f"harms: it raises the {loss} of new rows; keep the scores"
+    return f"is undecided: it may raise the {loss} of new rows; keep the scores, or get more rows"
 
 
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:

@@ -43,7 +43,13 @@ from clfeval.suite.schema import names_a_file
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import split_path
 from clfeval.tables.source import FRAME
-from clfeval.views.files import OutputRequest, SavedFiles, refuse_unsaved_rows, table_or_first
+from clfeval.views.files import (
+    OutputRequest,
+    SavedFiles,
+    refuse_method_without_sql,
+    refuse_unsaved_rows,
+    table_or_first,
+)
 
 SKIPPED = "baseline '{}' is missing: skipped"
 Hear = Callable[[str], None]  # receives how a table was read
@@ -204,6 +210,7 @@ def _compute_run(
         if hear is not None:
             hear(f"{run.name}: {read.described().replace(FRAME, named)}")
 
+    refuse_method_without_sql(run.save, run.options.get("method"))
     wanted = OutputRequest.from_options(run.command, output)
     if run.options.get("calibrator") is not None:
         refuse_unsaved_rows(run.save)

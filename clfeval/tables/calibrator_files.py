@@ -19,8 +19,23 @@ from clfeval.records import dataclass
 
 SCHEMA = "clfeval.calibrators/1"
 JOINT = "+"  # between the names of a model and of a method: gbm+logistic
+VERDICTS = ("helps", "harms", "undecided")  # on recalibration
+GAIN = ("value", "low", "high", "level")
+LOSSES = {"log_loss": "log loss", "brier": "Brier score"}  # by which it is judged, in words
 PARAMETERS = ("intercept", "power", "complement_power")
 SAVE_AGAIN = f"write it again: {COMMAND}clfeval recalibrate TABLE --save NAME.calibrator.json{END}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGain:
+    """The fall of a loss on new rows by a calibrator, its limits at a level, and their verdict."""
+
+    verdict: str
+    loss: str
+    value: float
+    low: float
+    high: float
+    level: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +44,9 @@ class StoredCalibrator:
 
     score_range: the lowest and highest score it was fitted to; digest: of the counts of
     scores, whatever their clusters. scale: what was added to the numbers of the column, and before
-    by what they were divided; None where it is unknown, as of counts.
+    by what they were divided; None where it is unknown, as of counts. log_odds: whether these
+    numbers are log odds, of which the probabilities were calibrated. gain: None where its rows did
+    not show it, as they were too few or of another prevalence.
     """
 
     model: str
@@ -38,6 +55,8 @@ class StoredCalibrator:
     score_range: tuple[float, float]
     digest: str
     scale: tuple[float, float] | None = None
+    gain: StoredGain | None = None
+    log_odds: bool = False
 
     @property
     def column(self) -> str:
@@ -91,12 +110,22 @@ class CalibratorFile:
                     "score_range": list(stored.score_range),
                     "digest": stored.digest,
                     "scale": None if stored.scale is None else list(stored.scale),
+                    "log_odds": stored.log_odds,
+                    **_gain_record(stored.gain),
                     **_parameters(stored.calibrator),
                 }
                 for stored in self.calibrators
             ],
         }
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _gain_record(gain: StoredGain | None) -> dict[str, Any]:
+    """Return the verdict on a calibrator, the loss by which it was judged, and the gain."""
+    if gain is None:
+        return {"verdict": None, "loss": None, "gain": None}
+    numbers = {key: getattr(gain, key) for key in GAIN}
+    return {"verdict": gain.verdict, "loss": gain.loss, "gain": numbers}
 
 
 def _parameters(calibrator: Calibrator) -> dict[str, Any]:
@@ -220,4 +249,22 @@ def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
     scale = None if record.get("scale") is None else _pair(record, "scale", place)
     if scale is not None and not scale[1]:
         raise ValueError(f"{place}.scale divides by 0")
-    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale)
+    gain = _read_gain(record, place)
+    log_odds = record.get("log_odds", False)
+    if not isinstance(log_odds, bool):
+        raise ValueError(f"{place}.log_odds is not true or false")
+    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale, gain, log_odds)
+
+
+def _read_gain(record: Mapping[str, Any], place: str) -> StoredGain | None:
+    """Return the gain of a calibrator, None without a verdict; ValueError with the place."""
+    if record.get("verdict") is None:
+        return None
+    for key, words in (("verdict", VERDICTS), ("loss", LOSSES)):
+        if _cell(record, key, str, place) not in words:
+            raise ValueError(f"{place}.{key} is none of {', '.join(words)}")
+    numbers = record.get("gain")
+    if not isinstance(numbers, Mapping):
+        raise ValueError(f"{place}.gain is not an object")
+    values = [_number(numbers, key, f"{place}.gain") for key in GAIN]
+    return StoredGain(record["verdict"], record["loss"], *values)

@@ -63,7 +63,8 @@ class Columns:
     columns of formatted numbers. fold: labels in lower case, without outer spaces.
     spelled: columns of labels that are read in truth's spelling. positive: the positive class, of
     models with confidences. scaled: columns of scores that are divided by a number, then added to
-    another one, such as 100 and 0 for percentages. calibrated: the recalibrated models, whose
+    another one, such as 100 and 0 for percentages. log_odds: columns of scores that are log odds
+    after that, and are read as probabilities. calibrated: the recalibrated models, whose
     columns have their names, and are computed from scores as they are evaluated.
     """
 
@@ -85,6 +86,7 @@ class Columns:
     edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of binned columns
     positive: str | None = None
     scaled: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    log_odds: frozenset[str] = frozenset()
     calibrated: Mapping[str, CalibratedColumn] = field(default_factory=dict)
 
     def sources(self, model: ModelColumns) -> tuple[str, ...]:

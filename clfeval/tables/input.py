@@ -168,7 +168,7 @@ class Input:
     model: Annotated[
         tuple[str, ...],
         Opt(
-            "Model name or glob, NAME:reversed, :percent, :FILE; repeat.",
+            "Model name or glob, NAME:reversed, :percent, :logit, :FILE; repeat.",
             COLUMNS,
             completes="model",
         ),
@@ -263,6 +263,7 @@ class Input:
     repeats: bool = False  # --weight COLUMN:counts
     turned: tuple[str, ...] = ()  # --model NAME:reversed
     percents: tuple[str, ...] = ()  # --model NAME:percent
+    log_odds: tuple[str, ...] = ()  # --model NAME:logit
     calibrations: tuple[tuple[str, str], ...] = ()  # --model NAME:FILE.json
     only_calibrated: tuple[str, ...] = ()  # of these, models that are not evaluated themselves
     several: bool = False
@@ -299,7 +300,7 @@ class Input:
 
     def with_scales(self) -> Self:
         """Return the options with the scales of models in place of --model NAME:SCALE."""
-        names: dict[str, list[str]] = {"reversed": [], "percent": []}
+        names: dict[str, list[str]] = {"reversed": [], "percent": [], "logit": []}
         calibrations = list[tuple[str, str]]()
         models = list[str]()
         for text in self.model:
@@ -324,6 +325,7 @@ class Input:
             model=tuple(dict.fromkeys([*models, *calibrated])),
             turned=tuple(names["reversed"]),
             percents=tuple(names["percent"]),
+            log_odds=tuple(names["logit"]),
             calibrations=tuple(calibrations),
             only_calibrated=tuple(name for name in calibrated if name not in models),
         )

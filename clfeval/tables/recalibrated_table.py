@@ -25,7 +25,12 @@ from clfeval.tables.layouts.counts_file import are_counts_files
 from clfeval.tables.prediction_files import open_files
 from clfeval.tables.profiles import ROUNDED, ColumnProfile, profile_sample
 from clfeval.tables.readings.calibrated_scores import refuse_calibrators, with_calibrated_column
-from clfeval.tables.readings.score_scales import divided_profile, percent_columns, with_scales
+from clfeval.tables.readings.score_scales import (
+    divided_profile,
+    evaluated_score,
+    percent_columns,
+    with_scales,
+)
 from clfeval.tables.scan import TableFile, parse_number_text, scan
 
 SCORE = "__clfeval_score_{}"  # the scores of a model as they are evaluated
@@ -106,8 +111,10 @@ class RecalibratedTable:
         """Yield the numbered rows of each file, and the checks of their scores."""
         checks = list[Check]()
         for column in self.added.values():
-            offset, divisor = self.columns.scaled.get(column.source, (0.0, 1.0))
+            offset, divisor = self.columns.scale(column.source)
             score = column_as_number(column.source, self.columns.written) / divisor + offset
+            if column.source in self.columns.log_odds:  # of which every number is valid
+                score = pl.when(score.is_not_nan()).then(0.5)
             bad = score.is_not_null() & score.is_not_nan() & ~is_probability(score)
             message = "'{value}' is not in 0 to 1"
             checks.append(bad_number(column.source, self.columns.written))
@@ -252,8 +259,8 @@ def _with_added_columns(file: TableFile, columns: Columns) -> pl.LazyFrame:
         scored = with_shortest_decimals(
             nw.from_native(rows.with_columns(cell.alias(score))), [score]
         )
-        offset, divisor = columns.scaled.get(column.source, (0.0, 1.0))
-        if column.source in columns.scaled:
-            scored = scored.with_columns((nw.col(score) / divisor + offset).alias(score))
+        if column.source in {*columns.scaled, *columns.log_odds}:
+            number = evaluated_score(nw.col(score), column.source, columns)
+            scored = scored.with_columns(number.alias(score))
         rows = in_polars(with_calibrated_column(scored, score, name, column.stored.calibrator))
     return rows

@@ -63,6 +63,7 @@ FORMATS = {
 COUNTS = ".counts.parquet"
 TABLE_SUFFIXES = (".json", ".csv")  # which a program would read
 ROWS = (".parquet", ".csv", ".ndjson")  # of a table with the columns of stored calibrators
+METHOD_WITHOUT_SQL = "venn-abers"  # of recalibrate
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
@@ -212,11 +213,18 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         folder = Path(name)
         if self._commands == [SUITE]:
             raise UsageError.new(f"{self._said}'{name}': a batch has no pictures", "output")
-        if os.path.exists(folder) and not os.path.isdir(folder):
+        try:
+            is_there = bool(os.stat(folder))
+        except FileNotFoundError:
+            is_there = False
+        except OSError as error:
+            raise _refused_target(name, error) from error
+        if is_there and not os.path.isdir(folder):
             raise UsageError.new(f"cannot write '{name}': it is a file", "output")
-        if not os.access(folder if os.path.exists(folder) else folder.parent, os.W_OK):
-            what = f"cannot write '{name}': no such folder, or not writable"
-            raise UsageError.new(what, "output")
+        if not os.access(folder if is_there else folder.parent, os.W_OK):
+            message = f"cannot write '{name}': no such folder, or not writable"
+            hint = "create the folder above it, or choose another one"
+            raise UsageError.new(message, "output", hint=hint)
         self._check_place(name)
 
     def _check_place(self, name: str) -> None:
@@ -257,7 +265,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
                 raise IsADirectoryError(21, "Is a directory")
             draft = Draft(path)
         except OSError as error:
-            raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
+            raise _refused_target(name, error) from error
         self._stack.callback(draft.close)
         return draft
 
@@ -314,6 +322,19 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         return [*(str(draft.target) for draft in self._drafts), *self._folders]
 
 
+def _refused_target(name: str, error: OSError) -> UsageError:
+    """Return the error on a file that cannot be created, with the remedy if it is known."""
+    folder = os.path.dirname(name)
+    reason = error.strerror
+    hint = None
+    if isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder):
+        reason = f"there is no folder '{folder}'"
+        hint = "create the folder, or choose another one"
+    elif isinstance(error, PermissionError):
+        hint = "choose a file and a folder that you have permission to write"
+    return UsageError.new(f"cannot write '{name}': {reason}", "output", hint=hint)
+
+
 def is_file_of_rows(name: str) -> bool:
     """Return whether a file can hold the rows of a table with the columns of calibrators."""
     return name.lower().endswith(ROWS) and not name.lower().endswith(COUNTS)
@@ -325,6 +346,15 @@ def refuse_unsaved_rows(names: Sequence[str]) -> None:
         message = f"{OPTION}--calibrator{END} adds columns to a table, which is not saved"
         hint = f"add {OPTION}--save NAME.parquet{END}, .csv or .ndjson"
         raise UsageError.new(message, "no-output", hint=hint)
+
+
+def refuse_method_without_sql(names: Sequence[str], method: object) -> None:
+    """Raise UsageError for an SQL file of a recalibration method that has no expression."""
+    for name in names:
+        if method == METHOD_WITHOUT_SQL and name.lower().endswith(FORMATS["sql"].suffix):
+            message = f"{OPTION}--save{END} '{name}': {method} has no SQL expression"
+            hint = f"use {OPTION}--save NAME.calibrator.json{END} or {OPTION}--method isotonic{END}"
+            raise UsageError.new(message, "no-sql", hint=hint)
 
 
 def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:

@@ -70,6 +70,9 @@ LEGEND_LENGTH = 78  # characters up to which meanings are joined in one line
 UNBOUNDED = 10_000  # a width nothing reaches
 # after a letter and a sign, not in a number such as 1e-06
 _SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])(?!(?<=\de-)\d)")
+# a formula of a calibrator, with one level of brackets in it and what follows without a space
+_FORMULA = re.compile(r"p' = logit⁻¹\((?:[^()]|\([^()]*\))*\)\S*")
+_TIE = "\ud805"  # a space within a formula, at which no line is broken; no text has this surrogate
 OFFER = f"{OPTION}--show NAME{END}, or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"),
@@ -142,12 +145,25 @@ def _print_sentences(console: Console, result: Document) -> None:
 
 
 def _without_trailing_blanks(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    lines = text.replace(_TIE, " ").splitlines()
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _print_lines(console: Console, lines: Sequence[str], *, style: str = "") -> None:
     for line in lines:
-        console.print(_safe_text(line, style=style))
+        text = _safe_text(line, style=style)
+        text.plain = _tie_formulas(text.plain, console.width)
+        console.print(text)
+
+
+def _tie_formulas(text: str, width: int) -> str:
+    """Return a text whose formulas are one word each, if they fit a line."""
+
+    def tie(formula: re.Match[str]) -> str:
+        has_room = cell_len(formula[0]) <= width
+        return formula[0].replace(" ", _TIE) if has_room else formula[0]
+
+    return _FORMULA.sub(tie, text)
 
 
 def _print_answer(console: Console, result: Document) -> None:

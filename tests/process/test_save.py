@@ -83,6 +83,7 @@ def test_what_cannot_be_saved_is_refused_before_computing(name: str, code: str) 
     done = clfeval("mars", "gone.csv", "--save", "r.md", "--save", name)
     assert (done.code, done.out, name in done.err) == (2, "", True)
     assert problem_places(done.err)[0].endswith(code)
+    assert ("hint: create the folder" in done.err) == (name == "nowhere/r.json")
     check_text(done.err)
     assert names() == {"t.csv", "d.json"}
 
@@ -98,6 +99,7 @@ def test_a_read_only_place_is_refused_before_computing(folder: Path, what: str) 
     done = python(HEEDING_PERMISSIONS, "mars", "gone.csv", "--save", "place/r.json")
     assert (done.code, done.out) == (2, "")
     assert ("'place/r.json'" in done.err, "[output]" in done.err) == (True, True)
+    assert "that you have permission to write" in done.err
     assert os.listdir(place) == ["r.json"]
     assert (place / "r.json").read_text(encoding="utf-8") == "old"
 
@@ -233,8 +235,9 @@ def test_a_folder_where_nothing_may_be_replaced(monkeypatch: pytest.MonkeyPatch)
     Path("r.json").write_text("old", encoding="utf-8")
     for name in ("replace", "unlink"):
         monkeypatch.setattr(os, name, refused)
+    answer = clfeval("mars", "t.csv").out
     done = clfeval("mars", "t.csv", "-q", "--save", "r.json")
-    assert (done.code, done.out) == (2, "")
+    assert (done.code, done.out) == (2, answer)  # which was computed
     assert ("'r.json'" in done.err, "[output]" in done.err) == (True, True)
     assert Path("r.json").read_text(encoding="utf-8") == "old"
 

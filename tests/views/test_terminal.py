@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from rich.cells import cell_len
 
 import clfeval
 from clfeval.api.result import Result
+from clfeval.document import Answer
 from clfeval.pages.schema import ALL
+from clfeval.records import replace
 from clfeval.views.canvas import KeyEntry, key_lines, shorten_names_apart
 from clfeval.views.plots import draw_plots
-from clfeval.views.terminal import as_text
+from clfeval.views.terminal import as_text, put_answer_last
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.texts import check_text
 from tests.thoroughness import thinned
@@ -58,6 +62,43 @@ def test_keys_and_bars_of_plots_keep_them_apart_too() -> None:
 def test_names_of_which_one_goes_on_stay_apart() -> None:
     names = ["a" * 24, "a" * 25, "a" * 26]
     assert len({*shorten_names_apart(names, 12).values()}) == 3
+
+
+FORMULAS = {
+    "slope": "p' = logit⁻¹(1.141 + 3.624 logit p)",
+    "beta": "p' = logit⁻¹(-0.5137 + 0.5408 ln p - 1.234 ln(1 - p))",
+}
+
+
+@cache
+def result_of_one_model() -> Result:
+    """Return a result, computed once."""
+    return tuned(["a"])
+
+
+def answered(text: str) -> Result:
+    """Return a result with one sentence."""
+    return replace(result_of_one_model(), answer=(Answer("recalibrate", text, ("a",)),))
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_formula_that_fits_a_line_is_not_broken(name: str, width: int) -> None:
+    for length in range(1, 100, 3):
+        result = answered(f"{'m' * length} is recalibrated by this formula: {FORMULAS[name]}.")
+        screen = as_text(result, width=width)
+        assert f"{FORMULAS[name]}." in screen
+        assert max(map(cell_len, screen.splitlines())) <= width
+        last = put_answer_last(screen, result, width=width, color=False, height=3)
+        assert f"{FORMULAS[name]}." in last.partition("\n\n")[2]
+
+
+def test_a_formula_wider_than_the_screen_is_broken_at_spaces() -> None:
+    lines = as_text(
+        answered(f"The model is recalibrated: {FORMULAS['beta']}."), width=30
+    ).splitlines()
+    assert "= logit⁻¹(-0.5137 + 0.5408 ln" in lines
+    assert " ".join(lines).count(FORMULAS["beta"]) == 1
 
 
 def test_a_screen_too_narrow_to_tell_names_apart_cuts_them_all_the_same() -> None:

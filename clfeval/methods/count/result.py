@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clfeval.counts.files import count_table
@@ -10,7 +10,7 @@ from clfeval.counts.min_cell import hide_small_cells
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.read_files import PATTERNS, counts_digest, scores_by_model
 from clfeval.document import Answer, Document, InputFile, ResultNote, Row
-from clfeval.errors import DataError, UsageError
+from clfeval.errors import DataError, UsageError, format_option
 from clfeval.formatting import format_count
 from clfeval.methods import provenance
 from clfeval.methods.count.options import CountOptions
@@ -97,7 +97,7 @@ def _counts_to_publish(
 ) -> PublishedCounts:
     """Return the counts as the options ask for them."""
     table, description = count_table(counts)
-    notes = tuple(provenance.counting_notes(counts))
+    notes = (*_cluster_note(counts), *provenance.counting_notes(counts, clusters=False))
     if options.compares_pairs:
         description = {**description, "joint": _joint_sums(counts, merged, table, description)}
     if options.min_cell is None:
@@ -117,6 +117,15 @@ def _counts_to_publish(
         for place, file in enumerate(counts.files)
     ]
     return PublishedCounts(table, description, tuple(files), ())
+
+
+def _cluster_note(counts: PredictionCounts) -> Iterator[ResultNote]:
+    """Yield a note on a column that may identify clusters, which counts do not keep."""
+    name = counts.kept.likely_cluster()
+    if name is not None:
+        text = f"'{name}' repeats, and counts have no clusters: if rows with the same value are "
+        text += "correlated, intervals from these counts are too narrow; evaluate the rows with "
+        yield ResultNote("may-share", f"{text}{format_option('--cluster', name, bare=True)}")
 
 
 def _model_row(predictions: PredictionCounts, model: ModelColumns, table: pl.DataFrame) -> Row:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.document import Answer
-from clfeval.formatting import format_exact, format_number, join_names, quote_if_ambiguous
+from clfeval.formatting import (
+    format_count,
+    format_exact,
+    format_number,
+    join_names,
+    quote_if_ambiguous,
+)
+from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS
 from clfeval.measures.record import Population
+from clfeval.methods.provenance import ENOUGH as ENOUGH_CLUSTERS
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibration.assessment import GainEstimate
 from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName
@@ -16,7 +24,7 @@ from clfeval.placeholders import END, OPTION
 
 NEW_ROWS = "new rows"
 MANY_UNCHANGED = 0.05  # share of rows with scores of 0 and 1 that the answer tells
-REASONS = {  # of `ModelRecalibration.reason`; singular and plural
+REASONS = {  # of `ModelRecalibration.reason` but few clusters; singular and plural
     "needs_scores": ("has labels only", "have labels only"),
     "not_probabilities": (
         "has scores outside 0 to 1 instead of probabilities",
@@ -27,10 +35,6 @@ REASONS = {  # of `ModelRecalibration.reason`; singular and plural
     "separation": (
         "has scores that are equal or separate the classes",
         "have scores that are equal or separate the classes",
-    ),
-    "few_clusters": (
-        "has fewer than five clusters, too few to estimate a gain,",
-        "have fewer than five clusters, too few to estimate a gain,",
     ),
     "too_few_rows": (
         "has fewer than 16 rows of a class, too few to estimate a gain,",
@@ -44,9 +48,12 @@ REASONS = {  # of `ModelRecalibration.reason`; singular and plural
 
 
 def recalibration_answer(
-    models: Sequence[ModelRecalibration], options: RecalibrateOptions
+    models: Sequence[ModelRecalibration], options: RecalibrateOptions, log_odds_offer: str = ""
 ) -> Iterator[Answer]:
-    """Yield what recalibration does: helps, harms, is undecided, or cannot be fitted."""
+    """Yield what recalibration does: helps, harms, is undecided, or cannot be fitted.
+
+    log_odds_offer: how scores below 0 are read as log odds; empty where there are none.
+    """
     level = options.level
     decided = [model for model in models if model.gain is not None]
     by_verdict = {
@@ -62,7 +69,11 @@ def recalibration_answer(
     for reason in REASONS:
         names = [model.model for model in models if model.reason == reason]
         if names:
-            yield _not_recalibrated(names, reason)
+            offer = log_odds_offer if reason == "not_probabilities" else ""
+            yield _not_recalibrated(names, reason, offer)
+    unjudged = [model for model in models if model.reason == "few_clusters"]
+    if unjudged:
+        yield _too_few_clusters([model.model for model in unjudged], unjudged[0].clusters or 0)
 
     if options.population is not None:
         yield from (
@@ -114,12 +125,23 @@ def _undecided(models: Sequence[ModelRecalibration], loss: LossName, level: floa
             f"{names}: whether {largest.selected} recalibration lowers the {title} of {NEW_ROWS} "
         )
         text += f"is undecided, by {_with_limits(gain, level)}: keep the scores."
+        if _has_few_clusters(largest):
+            text += f" The limits of {largest.clusters} clusters are wide: a fall of up to "
+            text += f"{format_number(gain.high)} is not excluded; more clusters may decide it."
         return _answer("recalibration-undecided", text, largest, gain)
     text = f"{names}: keep the scores, as no recalibration {_of_others(models)}lowers the {title} "
     text += f"of {NEW_ROWS} significantly; a fall of up to {format_number(gain.high)}"
     text += f" ({quote_if_ambiguous(largest.model)})" if len(models) > 1 else ""
+    text += " is not excluded."
+    if _has_few_clusters(largest):
+        text += f" The limits of {largest.clusters} clusters are wide: more clusters may decide it."
     names_of_models = tuple(model.model for model in models)
-    return Answer("recalibration-undecided", f"{text} is not excluded.", names_of_models, loss)
+    return Answer("recalibration-undecided", text, names_of_models, loss)
+
+
+def _has_few_clusters(model: ModelRecalibration) -> bool:
+    """Return whether a model's limits are wide, as its rows are of few clusters."""
+    return model.clusters is not None and model.clusters < ENOUGH_CLUSTERS
 
 
 def _of_others(models: Sequence[ModelRecalibration]) -> str:
@@ -128,14 +150,23 @@ def _of_others(models: Sequence[ModelRecalibration]) -> str:
     return "that leaves scores of 0 and 1 as they are " if has_many else ""
 
 
-def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
-    """Return the sentence on models that are not recalibrated, and the remedy."""
+def _too_few_clusters(names: Sequence[str], clusters: int) -> Answer:
+    """Return the sentence on models whose rows are of too few clusters for limits."""
+    text = f"{join_names(names)} cannot be judged: {format_count(clusters, 'cluster')} "
+    text += f"{'is' if clusters == 1 else 'are'} too few, as limits of a gain need "
+    text += f"{FEWEST_CLUSTERS}. Keep the scores, or get rows of more clusters."
+    return Answer("not-recalibrated", text, tuple(names))
+
+
+def _not_recalibrated(names: Sequence[str], reason: str, offer: str = "") -> Answer:
+    """Return the sentence on models that are not recalibrated, and the remedy; offer: a clause."""
     singular, plural = REASONS[reason]
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
     if reason == "reversed_scores":
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"
+    text += f"; {offer}" if offer else ""
     return Answer("not-recalibrated", f"{text}.", tuple(names))
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from clfeval.document import Document
 from clfeval.errors import UsageError
+from clfeval.formatting import format_count, with_interval
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
 from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
+from clfeval.tables.calibrator_files import LOSSES, CalibratorFile, StoredCalibrator
 from clfeval.tables.columns import AS_WRITTEN
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -71,16 +72,31 @@ def as_calibrators(result: Document) -> Iterator[str]:
 
 
 def as_sql(result: Document) -> Iterator[str]:
-    """Yield a SELECT list with one expression a model, the same in DuckDB and Spark."""
+    """Yield a SELECT list with one expression a model, the same in DuckDB and Spark.
+
+    Above each is a comment with the verdict on it.
+    """
     for model in result.extras.get("combined", ()):
         message = f"the scores of '{model}' are made of several columns, so no expression has them"
         hint = f"use {OPTION}--save NAME.calibrator.json{END}"
         raise UsageError.new(message, "no-sql", hint=hint)
+    file = stored_calibrators(result)
     expressions = [
+        f"/* {_verdict_comment(stored, file.rows)} */\n"
         f"{sql_expression(stored)} AS {_sql_name(stored.model)}_{stored.method}"
-        for stored in stored_calibrators(result).calibrators
+        for stored in file.calibrators
     ]
     yield ",\n".join(expressions) + "\n"
+
+
+def _verdict_comment(stored: StoredCalibrator, rows: float) -> str:
+    """Return whether a calibrator helps, by its gain, and from how many rows that is known."""
+    fitted = f"fitted to {format_count(rows, 'row')}"
+    gain = stored.gain
+    if gain is None:
+        return f"no verdict; {fitted}"
+    limits = with_interval(gain.value, gain.low, gain.high, gain.level)
+    return f"{gain.verdict}: the {LOSSES[gain.loss]} of new rows falls by {limits}; {fitted}"
 
 
 def stored_calibrators(result: Document) -> CalibratorFile:
@@ -113,11 +129,11 @@ def sql_expression(stored: StoredCalibrator) -> str:
 
 def _sql_score(stored: StoredCalibrator) -> str:
     """Return the score as it was evaluated: the column, divided and reversed as for the fit."""
-    name = _sql_name(stored.model)
-    if stored.scale is None or stored.scale == AS_WRITTEN:
-        return name
-    offset, divisor = stored.scale
-    return f"({_number(offset)} + {name} / {_number(divisor)})"
+    score = _sql_name(stored.model)
+    if stored.scale is not None and stored.scale != AS_WRITTEN:
+        offset, divisor = stored.scale
+        score = f"({_number(offset)} + {score} / {_number(divisor)})"
+    return f"(1 / (1 + exp(-{score})))" if stored.log_odds else score
 
 
 def _step_expression(name: str, calibrator: StepCalibrator) -> str:

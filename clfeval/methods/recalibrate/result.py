@@ -17,17 +17,19 @@ from clfeval.methods.provenance import (
     build_signature,
     class_totals,
     counting_notes,
+    offer_of_log_odds,
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
+from clfeval.methods.recalibration.method_fits import FLEXIBLE_ROWS
 from clfeval.methods.recalibration.model_recalibration import (
     FEWEST_OF_CLASS,
     ModelRecalibration,
     recalibrate_model,
 )
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator
+from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, StoredGain
 
 
 def recalibration_result(predictions: PredictionCounts, options: RecalibrateOptions) -> Document:
@@ -60,9 +62,9 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
             "mapping": mapping_rows(models),
             "groups": groups,
         },
-        answer=tuple(recalibration_answer(models, options)),
+        answer=tuple(recalibration_answer(models, options, _log_odds_offer(models, predictions))),
         extras={
-            "calibrators": _calibrator_file(predictions, models),
+            "calibrators": _calibrator_file(predictions, models, options.level),
             "combined": _combined_models(predictions),
         },
         warnings=tuple(_notes(models, predictions)),
@@ -70,11 +72,14 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
 
 
 def _calibrator_file(
-    predictions: PredictionCounts, models: Sequence[ModelRecalibration]
+    predictions: PredictionCounts, models: Sequence[ModelRecalibration], level: float
 ) -> CalibratorFile:
     """Return the calibrators in force, of models that have one."""
     columns = predictions.kept.settled.columns
     scales = {}
+    log_odds = {
+        model.name for model in predictions.models if columns.source(model) in columns.log_odds
+    }
     if predictions.stored is None:
         scales = {model.name: columns.scale(columns.source(model)) for model in predictions.models}
     calibrators = [
@@ -85,12 +90,22 @@ def _calibrator_file(
             model.score_range,
             model.digest_of_rows,
             scales.get(model.model),
+            _stored_gain(model, level),
+            model.model in log_odds,
         )
         for model in models
         if (calibrator := model.final_calibrator) is not None
     ]
     rows = sum(file.rows for file in predictions.files)
     return CalibratorFile(predictions.positive, calibrators, rows)
+
+
+def _stored_gain(model: ModelRecalibration, level: float) -> StoredGain | None:
+    """Return the gain of a model's calibrator; None of one that is for another prevalence."""
+    gain = model.gain
+    if gain is None or model.prior_shift:
+        return None
+    return StoredGain(gain.verdict, model.loss, gain.value, gain.low, gain.high, level)
 
 
 def _combined_models(predictions: PredictionCounts) -> list[str]:
@@ -101,6 +116,16 @@ def _combined_models(predictions: PredictionCounts) -> list[str]:
         for model in predictions.models
         if model.kind != "label" and (by_confidence or len(model.columns) != 1)
     ]
+
+
+def _log_odds_offer(models: Sequence[ModelRecalibration], predictions: PredictionCounts) -> str:
+    """Return how scores below 0 become probabilities, if they are log odds; empty without any."""
+    names = [
+        model.model
+        for model in models
+        if model.table_reason == "not_probabilities" and model.score_range[0] < 0
+    ]
+    return offer_of_log_odds(names[0], predictions) if names else ""
 
 
 def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
@@ -163,17 +188,28 @@ def _notes(
     if contradicted:
         text = "the log loss is infinite, and the Brier score decides, where rows had probability "
         yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
-    rows_at_ends = {model.model: model.unchanged for model in models if model.unchanged}
-    if rows_at_ends:
-        text = "scores of exactly 0 and 1 keep their values; only "
-        text += f"{OPTION}--method isotonic{END} and venn-abers change them: "
-        yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
+    yield from _notes_on_ends([model for model in models if model.unchanged])
     shifted = [model.model for model in models if model.few_rows]
     if shifted:
         text = f"with fewer than {FEWEST_OF_CLASS} rows of a class, only a shift is fitted: "
         yield ResultNote("few-rows", f"{text}{join_names(shifted)}")
     yield from counting_notes(predictions)
     yield from bucket_notes(predictions)
+
+
+def _notes_on_ends(models: Sequence[ModelRecalibration]) -> Iterator[ResultNote]:
+    """Yield notes on models with scores of 0 and 1, and on what changes those with so many rows."""
+    changing = f"only {OPTION}--method isotonic{END} and venn-abers change them"
+    remedy = f"no method changes them with fewer than {FLEXIBLE_ROWS:,} rows, or "
+    remedy += f"{FEWEST_OF_CLASS} of a class: get more rows, or smooth the scores in the model, "
+    remedy += "as (votes + 1) / (trees + 2) of a forest"
+    for words, has_steps in ((changing, True), (remedy, False)):
+        rows_at_ends = {
+            model.model: model.unchanged for model in models if model.allows_steps == has_steps
+        }
+        if rows_at_ends:
+            text = f"scores of exactly 0 and 1 keep their values ({_row_counts(rows_at_ends)}); "
+            yield ResultNote("scores-at-ends", f"{text}{words}")
 
 
 def _row_counts(rows_by_model: Mapping[str, float]) -> str:

@@ -11,7 +11,7 @@ from clfeval.counts.settings import input_file, start_fingerprints
 from clfeval.document import Answer, Document, ResultNote, Row
 from clfeval.errors import DataError, bad_option, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
-from clfeval.methods.provenance import build_signature
+from clfeval.methods.provenance import build_signature, verdict_notes
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.options.declaration import changed_options
 from clfeval.placeholders import END, OPTION
@@ -27,7 +27,7 @@ READING = ("input_format", "delimiter", "null_value", "decimal", "model", "posit
 HINTS = {
     "bad-number": f"correct the cells, or declare missing ones by {OPTION}--null-value{END}",
     "not-probabilities": "a calibrator needs probabilities; percentages need "
-    f"{OPTION}--model NAME:percent{END}",
+    f"{OPTION}--model NAME:percent{END}, log odds {OPTION}--model NAME:logit{END}",
 }
 
 
@@ -125,7 +125,7 @@ def _answer(table: RecalibratedTable) -> Answer:
 def _notes(
     added: Mapping[str, CalibratedColumn], facts: Mapping[str, ScoreFacts]
 ) -> Iterator[ResultNote]:
-    """Yield notes on scores outside the fitted range, of exactly 0 and 1, and on missing ones."""
+    """Yield notes on scores outside the fitted range, at 0 and 1, or missing, and on verdicts."""
     beyond_range = [
         f"{quote_name(column.stored.model)} {format_count(facts[name].outside, 'row')} outside "
         + " to ".join(map(format_exact, column.stored.score_range))
@@ -153,6 +153,7 @@ def _notes(
     )
     if missing:
         yield ResultNote("missing-scores", f"missing scores stay missing: {missing}")
+    yield from verdict_notes(added.values())
 
 
 def _row_counts(rows_by_model: Sequence[tuple[str, int]]) -> str:

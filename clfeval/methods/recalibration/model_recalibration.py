@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import log
 
 from clfeval.arrays import Floats
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibrators import Calibrator, shift_log_odds
@@ -33,7 +34,7 @@ class ModelRecalibration:
     the log loss is infinite. unchanged: of the rows, those with a score of exactly 0 or 1.
     few_rows: of a class, so that a shift is in force. score_range: the lowest and highest score.
     digest: of the counts; digest_of_rows: whatever the clusters. prior_shift: of the log odds, to
-    the prevalence asked for. table_reason: why no method is assessed.
+    the prevalence asked for. table_reason: why no method is assessed. clusters: their number.
     """
 
     model: str
@@ -49,6 +50,7 @@ class ModelRecalibration:
     digest_of_rows: str = ""
     prior_shift: float = 0.0
     table_reason: str | None = None
+    clusters: int | None = None
 
     @property
     def loss(self) -> LossName:
@@ -62,6 +64,11 @@ class ModelRecalibration:
             (assessment for assessment in self.assessments if assessment.method == self.method),
             None,
         )
+
+    @property
+    def allows_steps(self) -> bool:
+        """Whether the rows are enough for methods of steps, which change scores of 0 and 1."""
+        return any(assessment.method == "isotonic" for assessment in self.assessments)
 
     @property
     def calibrator(self) -> Calibrator | None:
@@ -105,7 +112,12 @@ def recalibrate_model(
     if not rows.all():
         return ModelRecalibration(model, settings.method, table_reason="single_class")
     if counts.scores[0] < 0 or counts.scores[-1] > 1:
-        return ModelRecalibration(model, settings.method, table_reason="not_probabilities")
+        return ModelRecalibration(
+            model,
+            settings.method,
+            score_range=(float(counts.scores[0]), float(counts.scores[-1])),
+            table_reason="not_probabilities",
+        )
     few_rows = bool(rows.min() < FEWEST_OF_CLASS)
     allowed = available_methods(counts, few_rows=few_rows)
     stream = random_stream(settings.seed, f"{model}\0recalibrate")
@@ -130,6 +142,7 @@ def recalibrate_model(
         counts.digest(),
         counts.digest(clusters=False),
         _prior_shift(rows, settings),
+        clusters=len(counts.clusters) if isinstance(counts.clusters, ClusterCounts) else None,
     )
 
 

@@ -23,7 +23,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.provenance import class_rows, counting_notes
+from clfeval.methods.provenance import class_rows, counting_notes, offer_of_log_odds
 from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE, calibration_answer
 from clfeval.methods.report.calibration_ranges import calibration_ranges_answer
 from clfeval.methods.report.slice_answer import SliceModels
@@ -69,6 +69,8 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
         low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
         text = f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; "
         text += f"add {OPTION}--threshold T{END} for measures of predicted positives"
+        signed = [model for model, (low, _) in sample.counted.uncut.items() if low < 0]
+        text += f"; {offer_of_log_odds(signed[0], sample.counted)}" if signed else ""
         said.append(ResultNote("no-threshold", text))
     return said + counting_notes(sample.counted)
 

@@ -28,6 +28,11 @@ from clfeval.tables.source import SourceFile
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
 # fields of `Input` that do not select or read rows
 APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores", "runs", "reference")
+NOT_COUNTED = {  # options that `count` lacks, and what follows where they are left out
+    "weight": "counts have no weights",
+    "sampling_weights": "counts have no weights",
+    "cluster": "counts have no clusters, and intervals assume independent rows",
+}
 FILE = "file"  # slices of --by: a file each
 ALIKE = {
     "positive": "positive class",
@@ -104,14 +109,8 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
 
     Raises UsageError for options that only apply where rows are read.
     """
-    plain, by_file = Input(), roles.by == (FILE,)
-    for name in (field.name for field in fields(Input)):
-        if name not in (*APPLY, *["by"] * by_file) and getattr(roles, name) != getattr(plain, name):
-            what = (
-                f"{OPTION}--{name.replace('_', '-')}{END} needs rows, but {files[0].name} holds "
-                "counts"
-            )
-            raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
+    by_file = roles.by == (FILE,)
+    _refuse_options_of_rows(files[0].name, roles)
     found = [read_description(file) or {} for file in files]
     if (not roles.ranks or roles.scores) and any(one["min_cell"] for one in found):
         what = (
@@ -146,6 +145,23 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             what, "bad-option", hint=f"leave it out, or count without {OPTION}--by{END}"
         )
     return counts_as_table(files, about, roles)
+
+
+def _refuse_options_of_rows(name: str, roles: Input) -> None:
+    """Raise UsageError for options that only apply where rows are read; name: of a counts file."""
+    defaults = Input()
+    applicable = (*APPLY, "by") if roles.by == (FILE,) else APPLY
+    for option_name in (field.name for field in fields(Input)):
+        is_default = getattr(roles, option_name) == getattr(defaults, option_name)
+        if is_default or option_name in applicable:
+            continue
+        option = f"{OPTION}--{option_name.replace('_', '-')}{END}"
+        message = f"{option} needs rows, but {name} holds counts"
+        hint = "give it to clfeval count"
+        if option_name in NOT_COUNTED:
+            hint = f"give the table of rows in place of {name}, or leave {option} out: "
+            hint += NOT_COUNTED[option_name]
+        raise UsageError.new(message, "needs-predictions", hint=hint)
 
 
 def counts_as_table(

@@ -40,7 +40,7 @@ def with_calibrated_models(
                 message = f"there is a column of this name, that the calibrator of {file.name} adds"
                 hint = "rename the column, or leave the calibrator out"
                 raise DataError.new(message, "column-exists", None, None, stored.column, hint=hint)
-            _check_scale(columns.scale(columns.source(model)), stored, file.name)
+            _check_scale(columns, columns.source(model), stored, file.name)
             calibrated[stored.column] = CalibratedColumn(model.columns[0], stored, file)
             recalibrated = ModelColumns(stored.column, "score", (stored.column,))
             derived.setdefault(model.name, []).append(recalibrated)
@@ -52,26 +52,28 @@ def with_calibrated_models(
     return replace(columns, models=tuple(models), calibrated=calibrated)
 
 
-def _check_scale(scale: tuple[float, float], stored: StoredCalibrator, file: str) -> None:
-    """Raise DataError where scores are read on another scale than those that fitted a calibrator.
-
-    scale: what is added to scores, and before by what they are divided.
-    """
-    if stored.scale is None or stored.scale == scale:
+def _check_scale(columns: Columns, column: str, stored: StoredCalibrator, file: str) -> None:
+    """Raise DataError where a column is read on another scale than the scores of a calibrator."""
+    scale = columns.scale(column)
+    log_odds = column in columns.log_odds
+    if stored.scale is None or (stored.scale, stored.log_odds) == (scale, log_odds):
         return
     message = f"its calibrator of {quote_name(stored.model)} is of scores "
-    message += f"{_describe_scale(stored.scale)}, but here they are {_describe_scale(scale)}"
+    message += f"{_describe_scale(stored.scale, log_odds=stored.log_odds)}, but here they are "
+    message += _describe_scale(scale, log_odds=log_odds)
     suffixes = [":percent"] * (abs(stored.scale[1]) > 1) + [":reversed"] * (stored.scale[1] < 0)
+    suffixes += [":logit"] * stored.log_odds
     options = [f"{OPTION}--model {stored.model}{suffix}{END}" for suffix in suffixes]
     hint = f"add {' '.join(options)}" if options else "read the scores as for the fit"
     raise DataError.new(message, "other-scale", file, hint=hint)
 
 
-def _describe_scale(scale: tuple[float, float]) -> str:
+def _describe_scale(scale: tuple[float, float], *, log_odds: bool) -> str:
     """Return how scores are read, in words."""
     offset, divisor = scale
     words = ["divided by 100"] * (abs(divisor) > 1)
     words += ["subtracted from 1" if offset else "negated"] * (divisor < 0)
+    words += ["read as log odds"] * log_odds
     return " and ".join(words) or "as they are"
 
 
@@ -185,9 +187,14 @@ def _log_odds_expression(score: nw.Expr, calibrator: LogOddsCalibrator) -> nw.Ex
     log_rest = rest.log() - (p - (1 - rest)) / rest  # with what 1 - p lost by rounding
     logit = calibrator.intercept + calibrator.power * p.log()
     logit = logit - calibrator.complement_power * log_rest
+    return nw.when(is_interior).then(logistic_expression(logit)).otherwise(score)
+
+
+def logistic_expression(logit: nw.Expr) -> nw.Expr:
+    """Return 1 / (1 + exp(-logit))."""
     small = (-logit.abs()).exp()  # never infinite
-    positive_side = nw.when(logit >= 0).then(nw.lit(1.0)).otherwise(small)
-    return nw.when(is_interior).then(positive_side / (1 + small)).otherwise(score)
+    numerator = nw.when(logit >= 0).then(nw.lit(1.0)).otherwise(small)
+    return numerator / (1 + small)
 
 
 def _calibrated(name: str, calibrator: Calibrator) -> pl.Expr:

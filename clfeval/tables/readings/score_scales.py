@@ -7,15 +7,17 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from clfeval.errors import bad_option, list_names
+from clfeval.errors import bad_option, list_names, quote_name
+from clfeval.measures.logistic_regression import inverse_logit
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import Columns, ModelColumns
-from clfeval.tables.frames import Frame, nw
+from clfeval.tables.frames import Frame, nw, with_shortest_decimals
 from clfeval.tables.input import Input
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.calibrated_scores import (
     calibrated_profiles,
+    logistic_expression,
     with_calibrated_models,
     with_calibrated_numbers,
 )
@@ -41,6 +43,8 @@ def percent_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list
         is_called_so = is_probability_name(name) and scale_of(profile) == "percent"
         is_called_so = is_called_so and profile.all_numbers and len(profile.texts) > FINE
         if name in columns or tags_of(name) & _NO_SCORES:
+            continue
+        if any(fnmatchcase(name, pattern) for pattern in roles.log_odds):
             continue
         if is_said or (is_called_so and not roles.has_threshold(name)):
             columns.append(name)
@@ -81,20 +85,37 @@ def with_scales(
     scaled: dict[str, tuple[float, float]] = {}
     names = [name for model in columns.models for name in model.columns] + [columns.answer]
     scaled |= {name: (0.0, HUNDRED) for name in names if name in percents}
+    log_odds = frozenset(
+        model.columns[0]
+        for pattern in roles.log_odds
+        for model in _models_of_scale(columns, pattern, "logit")
+    )
+    for name in log_odds:
+        if any(fnmatchcase(name, pattern) for pattern in roles.percents):
+            message = f"{OPTION}--model {name}:logit{END} and {OPTION}--model {name}:percent{END} "
+            raise bad_option(f"{message}cannot be combined", "keep one of them")
     for pattern in roles.turned:
-        models = [model for model in columns.models if fnmatchcase(model.name, pattern)]
-        if not models or any(model.kind != "score" or model.confidence for model in models):
-            model_names = list_names([model.name for model in columns.models])
-            message = (
-                f"{OPTION}--model {pattern}:reversed{END} needs a model with one score per row"
-            )
-            raise bad_option(message, f"models: {model_names}")
-        for model in models:
-            _, divisor = scaled.get(model.columns[0], (0.0, 1.0))
-            scaled[model.columns[0]] = (_offset_of_reversed(model, profiles), -divisor)
-    columns = replace(columns, scaled=scaled)
+        for model in _models_of_scale(columns, pattern, "reversed"):
+            column = model.columns[0]
+            _, divisor = scaled.get(column, (0.0, 1.0))
+            offset = 0.0 if column in log_odds else _offset_of_reversed(model, profiles)
+            scaled[column] = (offset, -divisor)
+    columns = replace(columns, scaled=scaled, log_odds=log_odds)
     is_long = columns.answer != "" and not columns.models  # its models are found in the rows
     return columns if is_long else with_calibrated_models(columns, profiles, roles)
+
+
+def _models_of_scale(columns: Columns, pattern: str, scale: str) -> list[ModelColumns]:
+    """Return the models of a pattern that are read on a scale; UsageError if they have no scores.
+
+    scale: as the option has it.
+    """
+    models = [model for model in columns.models if fnmatchcase(model.name, pattern)]
+    if not models or any(model.kind != "score" or model.confidence for model in models):
+        model_names = list_names([model.name for model in columns.models])
+        message = f"{OPTION}--model {pattern}:{scale}{END} needs a model with one score per row"
+        raise bad_option(message, f"models: {model_names}")
+    return models
 
 
 def _offset_of_reversed(model: ModelColumns, profiles: Mapping[str, ColumnProfile]) -> float:
@@ -102,13 +123,24 @@ def _offset_of_reversed(model: ModelColumns, profiles: Mapping[str, ColumnProfil
     return 1.0 if scale_of(profiles[model.columns[0]]) == "unit" else 0.0
 
 
+def threshold_of_log_odds(model: str, threshold: float) -> float:
+    """Return the threshold of scores that are read as log odds: a probability; UsageError else."""
+    if 0 < threshold <= 1:
+        return threshold
+    message = f"the threshold of {quote_name(model)} is {threshold:g}, but its log odds are read "
+    message += "as probabilities"
+    probability = float(inverse_logit(np.array(threshold)))
+    hint = f"give a probability: log odds of {threshold:g} are "
+    raise bad_option(message, f"{hint}{OPTION}--threshold {probability:.6g}{END}")
+
+
 def scaled_profiles(
     columns: Columns, profiles: Mapping[str, ColumnProfile]
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of the columns with another scale, as their numbers are evaluated."""
     scaled = {
-        name: _with_numbers(profiles[name], offset, divisor)
-        for name, (offset, divisor) in columns.scaled.items()
+        name: _with_numbers(profiles[name], *columns.scale(name), log_odds=name in columns.log_odds)
+        for name in (*columns.scaled, *columns.log_odds)
     }
     return scaled | calibrated_profiles(columns, {**profiles, **scaled})
 
@@ -116,18 +148,28 @@ def scaled_profiles(
 def with_scaled_numbers(frame: Frame, columns: Columns) -> Frame:
     """Return a frame with the scores as they are evaluated."""
     columns_of_frame = {*frame.collect_schema().names()}
-    for name, (offset, divisor) in columns.scaled.items():
+    for name in dict.fromkeys((*columns.scaled, *columns.log_odds)):
         if name in columns_of_frame:
-            number = nw.col(name).cast(nw.Float64) / divisor
-            frame = frame.with_columns((number + offset if offset else number).alias(name))
+            frame = with_shortest_decimals(frame, [name])
+            frame = frame.with_columns(evaluated_score(nw.col(name), name, columns).alias(name))
     return with_calibrated_numbers(frame, columns)
 
 
-def _with_numbers(profile: ColumnProfile, offset: float, divisor: float) -> ColumnProfile:
-    """Return a profile with its numbers divided, and an offset added."""
-    spelling = {
-        text: repr(offset + number / divisor if offset else number / divisor)
-        for text, number in profile.number_of_text.items()
-    }
+def evaluated_score(score: nw.Expr, column: str, columns: Columns) -> nw.Expr:
+    """Return the expression of the scores of a column as they are evaluated, from its numbers."""
+    offset, divisor = columns.scale(column)
+    number = score.cast(nw.Float64) / divisor
+    number = number + offset if offset else number
+    return logistic_expression(number) if column in columns.log_odds else number
+
+
+def _with_numbers(
+    profile: ColumnProfile, offset: float, divisor: float, *, log_odds: bool = False
+) -> ColumnProfile:
+    """Return a profile with its numbers divided, an offset added, and probabilities of log odds."""
+    numbers = np.array([*profile.number_of_text.values()], np.float64) / divisor
+    numbers = numbers + offset if offset else numbers
+    numbers = inverse_logit(numbers) if log_odds else numbers
+    spelling = dict(zip(profile.number_of_text, map(repr, numbers.tolist()), strict=True))
     scaled = replace(profile.with_spelling(spelling), pointed=True)
     return scaled if profile.counts else replace(scaled, counts={}, all_numbers=profile.all_numbers)

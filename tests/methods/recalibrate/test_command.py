@@ -84,6 +84,37 @@ def test_few_clusters_have_a_fit_without_a_gain() -> None:
     (row,) = result.tables["models"]
     assert (row["gain"].value, row["gain"].reason) == (None, "few_clusters")
     assert len(result.tables["mapping"]) > 0
+    (sentence,) = result.answer
+    assert "4 clusters are too few, as limits of a gain need 5" in sentence.text
+    assert "get rows of more clusters" in sentence.text
+
+
+@pytest.mark.parametrize("clusters", [8, 19, 20])
+@pytest.mark.parametrize("models", [["gbm"], ["gbm", "other"]])
+def test_undecided_gains_of_few_clusters_say_what_follows(models: list[str], clusters: int) -> None:
+    table = random_table(1, 300, slope=0.95).with_columns(patient=pl.col("id") % clusters)
+    table = table.with_columns(other=pl.col("gbm"))
+    result = clfeval.recalibrate(table, positive="1", model=models, cluster="patient")
+    assert {row["verdict"] for row in result.tables["models"]} == {"undecided"}
+    (sentence,) = (one for one in result.answer if one.code == "recalibration-undecided")
+    says_so = f"limits of {clusters} clusters are wide" in sentence.text
+    assert says_so == (clusters < 20)
+    assert "clusters" in sentence.text or clusters == 20
+    high = max(row["gain"].high for row in result.tables["models"])
+    assert (f"a fall of up to {high:.3f}" in sentence.text) or (len(models) == 1 and not says_so)
+
+
+@pytest.mark.parametrize(("rows", "method"), [(999, "auto"), (1000, "auto"), (1000, "isotonic")])
+def test_the_note_on_scores_of_0_and_1_names_what_the_rows_allow(rows: int, method: Any) -> None:
+    table = random_table(1, rows).with_columns(
+        gbm=pl.when(pl.col("id") % 10 == 0).then(pl.col("gbm").round(0)).otherwise("gbm")
+    )
+    result = clfeval.recalibrate(table, positive="1", model="gbm", method=method)
+    (note,) = (note.message for note in result.warnings if note.code == "scores-at-ends")
+    assert ("isotonic" in note) == (rows == 1000)
+    assert ("with fewer than 1,000 rows, or 10 of a class: get more rows" in note) == (rows < 1000)
+    calibrators = clfeval.recalibrate(table, positive="1", model="gbm", method="isotonic")
+    assert (calibrators.tables["models"][0]["gain"].reason == "flexible_rows") == (rows < 1000)
 
 
 def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
@@ -129,6 +160,38 @@ def test_what_cannot_be_done_is_said(case: str, folder: Path) -> None:
     done = program("recalibrate", *arguments, "--positive", "1")
     assert (done.code, words in done.err) == (code, True), done.err
     assert not Path("x.sql").exists()
+
+
+UNWRITTEN = ("no fit to save", "a name that needs quotes", "a reserved word")
+
+
+@pytest.mark.parametrize("case", UNWRITTEN)
+def test_an_answer_is_printed_where_its_calibrator_cannot_be_written(
+    case: str, folder: Path
+) -> None:
+    table = random_table(1).select("id", "truth", "gbm")
+    table.with_columns(gbm=1 - pl.col("gbm")).write_csv("turned.csv")
+    table.rename({"gbm": "my model"}).write_csv("named.csv")
+    table.rename({"gbm": "select"}).write_csv("select.csv")
+    (name, *options), words, code = REFUSED[case]
+    alone = program("recalibrate", name, "--positive", "1")
+    done = program("recalibrate", name, *options, "--save", "x.json", "--positive", "1")
+    assert alone.code == 0
+    assert (done.code, done.out) == (code, alone.out)
+    assert done.err.index(name) < done.err.index(words)
+    assert not Path("x.json").exists()
+    as_json = program("recalibrate", name, *options, "--positive", "1", "-f", "json")
+    assert json.loads(as_json.out)["command"] == "recalibrate"
+
+
+def test_sql_of_a_method_that_has_none_is_refused_before_a_table_is_read(folder: Path) -> None:
+    done = program("recalibrate", "gone.csv", "--method", "venn-abers", "--save", "X.SQL")
+    assert (done.code, done.out, "[no-sql]" in done.err) == (2, "", True)
+    random_table(1).select("id", "truth", "gbm").write_csv("rows.csv")
+    run = {"command": "recalibrate", "input": "rows.csv", "method": "venn-abers", "save": "x.sql"}
+    Path("b.yaml").write_text(json.dumps({"version": 1, "runs": {"a": run}}), encoding="utf-8")
+    batch = program("batch", "b.yaml", "-q")
+    assert (batch.code, "venn-abers has no SQL expression" in batch.out) == (2, True)
 
 
 @pytest.mark.parametrize("method", ["logistic", "isotonic", "venn-abers"])
