@@ -35,6 +35,11 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "UTF-16 without its mark": (UTF_16_WITHOUT_ITS_MARK, {}, "1 not-utf8"),
     "zero bytes": ("", {}, "empty-table"),
     "no header line": ("\n\n\r\n", {}, "1 empty-table"),
+    "counts, with a truth of no column": (
+        "model,tp,fp,fn,tn\na,1,2,3,4\nb,2,1,2,5\n",
+        {"truth": "5%"},
+        "unknown-column",
+    ),
     "a mark alone": ("\ufeff", {}, "1 empty-table"),
     "rows without values": (
         "id,truth,a\n1,,\n2,,\n",

@@ -82,6 +82,16 @@ def test_options_on_rows_leave_the_question(option: str) -> None:
     assert program(*shlex.split(commands[0])[1:]).code == 0
 
 
+def test_a_truth_that_no_file_has_is_named() -> None:
+    """Files of other columns, which the search for equal truth reads."""
+    write_model("new.csv", NEW, "new")
+    write_model("old.csv", OLD, "old")
+    done = program("mars", "new.csv", "old.csv", "-q", "--truth", "0.5")
+    assert done.code == 3
+    assert "has no column 'new'" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_parts_of_one_sample_are_pooled_where_it_is_said() -> None:
     write_model("new.csv", NEW, "pred")
     write_model("old.csv", OLD, "pred")

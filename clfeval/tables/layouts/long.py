@@ -126,6 +126,8 @@ def _truths(
 ) -> list[TruthCandidate]:
     """Return the columns of a long table that may be truth; that of a usual name alone."""
     truth = roles.truth or find_column(profiles, ColumnNames.LONG_TRUTH)
+    if truth is not None and truth not in profiles:
+        return []  # an option names no column, which is said later
     if truth is not None:
         return [TruthCandidate(truth, "given" if roles.truth else "certain")]
     rest = {name: profile for name, profile in profiles.items() if name != naming}

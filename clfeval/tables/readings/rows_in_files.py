@@ -152,6 +152,8 @@ def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: Input) -> b
     """Return whether files have the same truth of several classes in each row, in order."""
     if roles.engine not in (None, "polars"):
         return False  # whose rows have no order
+    if any(truth not in file.columns for file in files):
+        return False  # a name that an option gives, of no column
     scans = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
     frames = [in_polars(rows).select(pl.col(truth).cast(pl.String)) for rows in scans]
     first_rows = [frame.head(FIRST_ROWS).collect() for frame in frames]
