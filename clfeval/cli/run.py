@@ -358,12 +358,12 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
 
     def compute() -> Document:
         outcomes = []
-        hear = print_notes if output.verbose else None
+        listener = print_notes if output.verbose else None
         runs = execute_runs(
             plan.runs,
             dry=dry,
             fail_fast=batch.fail_fast,
-            hear=hear,
+            listener=listener,
             history=plan.history,
             keep=total <= MAX_PAGES and any(name.lower().endswith(".html") for name in output.save),
         )
@@ -372,7 +372,7 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
             if output.annotate:
                 findings.extend(_findings(outcome, files[-1]))
             # large texts are not kept: the result has their first lines
-            outcomes.append(replace(outcome, said=outcome.said[:MAX_OUTCOME_LINES], fault=None))
+            outcomes.append(replace(outcome, lines=outcome.lines[:MAX_OUTCOME_LINES], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
             label, file = plan.history.label, plan.history.file
             note = f"{label} is not accepted in {file}: a gate was missed, or a run failed"
@@ -380,7 +380,9 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
             print_notes(f"accepted {label} in {file}" if fine else note)
         return suite_result(plan, outcomes, dry=dry)
 
-    paths_of_runs = [path for run in plan.runs for path in (*run.reads, *run.wide, *run.save)]
+    paths_of_runs = [
+        path for run in plan.runs for path in (*run.reads, *run.input_patterns, *run.save)
+    ]
     paths_of_runs += [plan.history.file] if plan.history else []
     paths = [*files, *dict.fromkeys(paths_of_runs)]
     request = CommandRequest(SUITE, paths, output, Gates(), dry=dry)
@@ -396,7 +398,7 @@ def _findings(one: RunOutcome, config: str) -> list[Finding]:
     if one.fault is not None:
         found += error_findings(one.fault)
     elif one.code == ExitCode.BUG:
-        found += bug_findings(one.said[:-1])
+        found += bug_findings(one.lines[:-1])
     return found
 
 
@@ -405,12 +407,12 @@ def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
     from clfeval.pages.batches import DOUBTFUL, FAILED, MET, WAITS, WARNED
 
     name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
-    said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:MAX_RUN_LINES]
+    said = one.lines if output.verbose or one.code == ExitCode.BUG else one.lines[:MAX_RUN_LINES]
     if not output.quiet or not (fine or wants_json()):
         words = f" ({one.run.place})" if failed else ""
         if said and not failed and (fine or not wants_json()):
             shown = said[:1] if fine and not output.verbose else said
-            left = len(one.said) - len(shown)
+            left = len(one.lines) - len(shown)
             words = f"{' ' if one.state == WAITS else ': '}{'; '.join(shown)}"
             words += f"; {left:,} more" if left else ""
         warned = f"{MET}, {format_count(one.warned, 'warning')}"
@@ -418,13 +420,13 @@ def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
     if wants_json() and one.fault is not None:
         print_notes(*error_lines(one.fault, run=name))
     elif wants_json() and one.code == ExitCode.BUG:
-        print_notes(bug_line(one.said[:-1], one.said[-1], run=name))
+        print_notes(bug_line(one.lines[:-1], one.lines[-1], run=name))
     elif wants_json():
         print_notes(*gate_lines([replace(gate, run=None) for gate in one.gates], run=name))
     elif failed:
         print_notes(*(f"{name}: {line}" for line in said))
     if output.verbose:
-        print_notes(*(f"{name}: wrote {path}" for path in one.wrote))
+        print_notes(*(f"{name}: wrote {path}" for path in one.saved))
 
 
 TABLES = Path(__file__).parent.parent / "example"
