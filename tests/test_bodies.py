@@ -22,12 +22,12 @@ MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 CEILINGS: Mapping[str, float] = {
     "functions of more than 60 lines": 0,
     "functions of more than 100 lines": 0,
-    "functions with more than 15 locals": 59,
+    "functions with more than 15 locals": 57,
     "functions with more than 7 parameters": 7,
     "parameters of any type": 59,
-    "statements that assign several calls": 269,
-    "functions with a name that says nothing": 1359,
-    "percent of bound names that say nothing": 8.0,
+    "statements that assign several calls": 265,
+    "functions with a name that says nothing": 1320,
+    "percent of bound names that say nothing": 7.7,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
