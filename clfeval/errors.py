@@ -98,7 +98,7 @@ class ClfevalError(Exception):
         self.settled = False
         self.offer: str | None = None
         self.totals = totals or Counter(problem.code for problem in self.problems)
-        self.listed = f"add {OPTION}--verbose{END} to list all"
+        self.verbose_hint = f"add {OPTION}--verbose{END} to list all"
         super().__init__("\n".join(self.lines()))
 
     @classmethod
@@ -151,7 +151,7 @@ class ClfevalError(Exception):
         left = self.totals - Counter(problem.code for problem in shown)
         if left:
             counts = ", ".join(f"{n} more [{code}]" for code, n in sorted(left.items()))
-            lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.listed}"))
+            lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.verbose_hint}"))
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return [fill_for_shell(line) for line in lines + self._offered()]

@@ -321,8 +321,8 @@ def _typer_parameter(option: Option) -> Parameter:
         help=helped,
         rich_help_panel=opt.panel,
         metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
-        min=opt.least if ranged else None,
-        max=opt.most if ranged else None,
+        min=opt.minimum if ranged else None,
+        max=opt.maximum if ranged else None,
         show_default=not option.repeated,
         autocompletion=completes,
     )

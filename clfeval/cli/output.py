@@ -79,8 +79,8 @@ class Output:
         Opt(
             "Number of decimals on the screen; files keep all.",
             OUTPUT,
-            least=0,
-            most=MOST_DIGITS,
+            minimum=0,
+            maximum=MOST_DIGITS,
             shell=False,
         ),
     ] = DIGITS

@@ -318,8 +318,8 @@ def _schema(kind: object, opt: Opt) -> dict[str, Any]:
         return {"enum": list(get_args(kind))}
     if kind in (int, float):
         bounds = {
-            "minimum": opt.least,
-            "maximum": opt.most,
+            "minimum": opt.minimum,
+            "maximum": opt.maximum,
             "exclusiveMinimum": opt.above,
             "exclusiveMaximum": opt.below,
         }
