@@ -63,7 +63,7 @@ def power_sums(
             if not len(there):
                 continue
             if isinstance(values, Influence):
-                f = values.at(there + start, y)[None]
+                f = values.values_at(there + start, y)[None]
             else:
                 f = values[:, part][:, there]
             n, squared = weights[part][there], f * f
