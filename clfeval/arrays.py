@@ -22,10 +22,10 @@ Number = Any  # a float or an array of numbers
 _ALL_BITS = np.int64(2**63 - 1)  # but the sign
 
 
-def divide(part: Number, whole: Number) -> Floats:
-    """Return part / whole: NaN for 0/0, infinite for more than 0 over 0."""
+def divide(numerator: Number, denominator: Number) -> Floats:
+    """Return numerator / denominator: NaN for 0/0, infinite for more than 0 over 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.asarray(np.divide(np.asarray(part, np.float64), whole))
+        return np.asarray(np.divide(np.asarray(numerator, np.float64), denominator))
 
 
 def safe_for_products(*counts: Counts) -> list[Counts]:
@@ -40,23 +40,23 @@ def safe_for_products(*counts: Counts) -> list[Counts]:
 class Influence:
     """The influence values f of rows on a measure, for a positive and a negative row at m scores.
 
-    at(which, y): those of the class y at the scores of these indices, computed on demand. As an
+    values_at(indices, y): those of the class y at the scores of these indices, on demand. As an
     array all, (2 m,), positives first. powers: where known, the sums over rows of f² and f⁴.
     """
 
     m: int
-    at: Callable[[Ints | slice, bool], Floats]
+    values_at: Callable[[Ints | slice, bool], Floats]
     powers: Callable[[], Any] | None = None
 
     @classmethod
     def from_arrays(cls, positive: Floats, negative: Floats) -> Influence:
         """Wrap influence values that are already computed, (m,) each."""
-        return cls(len(positive), lambda which, y: (positive if y else negative)[which])
+        return cls(len(positive), lambda indices, y: (positive if y else negative)[indices])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         """Return all influence values, (2 m,), positives first."""
-        found: Floats = np.concatenate([self.at(slice(None), y) for y in (True, False)])
-        return found if dtype is None else found.astype(dtype)
+        values: Floats = np.concatenate([self.values_at(slice(None), y) for y in (True, False)])
+        return values if dtype is None else values.astype(dtype)
 
 
 def sort_rows(x: Counts) -> tuple[Ints, Counts]:
@@ -64,7 +64,8 @@ def sort_rows(x: Counts) -> tuple[Ints, Counts]:
 
     Sorts whole numbers of the first bits of each number and of its index, then what these leave.
     """
-    bits, code = len(x).bit_length(), x
+    bits = len(x).bit_length()
+    code = x
     if x.dtype != np.uint64:
         code = (np.asarray(x, np.float64) + 0.0).view(np.int64)  # -0.0 is 0.0
         if (code < 0).any():
@@ -79,51 +80,60 @@ def sort_rows(x: Counts) -> tuple[Ints, Counts]:
     order &= 2**bits - 1
     ordered = x.take(order)
     if (ordered[1:] < ordered[:-1]).any():
-        again = np.argsort(ordered, kind="stable")
-        order, ordered = order[again], ordered[again]
+        remaining = np.argsort(ordered, kind="stable")
+        order = order[remaining]
+        ordered = ordered[remaining]
     return order, ordered
 
 
-def count_up_to(ascending: Floats, asked: Floats) -> Ints:
-    """Return how many of ascending numbers are at most each asked one, (n,).
+def count_up_to(ascending: Floats, limits: Floats) -> Ints:
+    """Return how many of ascending numbers are at most each limit, (n,).
 
     Searched in sorted order, which is up to ten times faster for millions.
     """
-    order, ordered = sort_rows(asked)
-    found = np.empty(len(asked), np.int64)
-    found[order] = np.searchsorted(ascending, ordered, side="right")
-    return found
+    order, ordered = sort_rows(limits)
+    numbers = np.empty(len(limits), np.int64)
+    numbers[order] = np.searchsorted(ascending, ordered, side="right")
+    return numbers
 
 
-def cache_last_call(made: Callable[..., Floats]) -> Callable[..., Floats]:
+def cache_last_call(function: Callable[..., Floats]) -> Callable[..., Floats]:
     """Cache the last call of a function of read-only arrays, by thread; results are read-only."""
     last = threading.local()
 
     def forget(_: object = None) -> None:
-        last.held = (), None
+        last.call = (), None
 
-    @wraps(made)
-    def found(*given: object) -> Floats:
-        held, value = getattr(last, "held", ((), None))
-        if value is not None and all(one() is two for one, two in zip(held, given, strict=True)):
+    @wraps(function)
+    def cached(*arguments: object) -> Floats:
+        references, value = getattr(last, "call", ((), None))
+        if value is not None and _refer_to(references, arguments):
             return np.asarray(value)
         forget()  # frees the old value first: two at a time take too much memory
-        value = made(*given)
-        if all(
-            callable(one) or (isinstance(one, np.ndarray) and not one.flags.writeable)
-            for one in given
-        ):
+        value = function(*arguments)
+        if all(map(_is_constant, arguments)):
             value.setflags(write=False)
-            last.held = tuple(ref(one, forget) for one in given), value
+            last.call = tuple(ref(argument, forget) for argument in arguments), value
         return value
 
-    return found
+    return cached
+
+
+def _refer_to(references: tuple[Callable[[], object], ...], arguments: tuple[object, ...]) -> bool:
+    """Return whether weak references are of these arguments, and not of equal ones."""
+    pairs = zip(references, arguments, strict=True)
+    return all(reference() is argument for reference, argument in pairs)
+
+
+def _is_constant(argument: object) -> bool:
+    """Return whether an argument is a function or a read-only array."""
+    return callable(argument) or (isinstance(argument, np.ndarray) and not argument.flags.writeable)
 
 
 @cache_last_call
 def running_sums(*parts: Counts) -> Counts:
     """Return the sums of k counts, (m,) each, below each of m places and of all: (k, m + 1)."""
-    found = np.zeros((len(parts), len(parts[0]) + 1), np.result_type(np.int64, *parts))
-    for row, part in zip(found, parts, strict=True):
+    sums = np.zeros((len(parts), len(parts[0]) + 1), np.result_type(np.int64, *parts))
+    for row, part in zip(sums, parts, strict=True):
         np.cumsum(part, out=row[1:])
-    return found
+    return sums

@@ -98,13 +98,13 @@ class ClfevalError(Exception):
         self.settled = False
         self.offer: str | None = None
         self.totals = totals or Counter(problem.code for problem in self.problems)
-        self.listed = f"add {OPTION}--verbose{END} to list all"
+        self.verbose_hint = f"add {OPTION}--verbose{END} to list all"
         super().__init__("\n".join(self.lines()))
 
     @classmethod
     def new(
         cls,
-        what: str,
+        message: str,
         code: str,
         file: str | None = None,
         row: int | None = None,
@@ -114,44 +114,43 @@ class ClfevalError(Exception):
         fixes: Mapping[str, Any] | None = None,
     ) -> Self:
         """Build the error of one problem."""
-        return cls(Problem(what, code, file, row, column), hint=hint, fixes=fixes)
+        return cls(Problem(message, code, file, row, column), hint=hint, fixes=fixes)
 
     @classmethod
     def from_errors(cls, parts: Sequence[ClfevalError]) -> Self:
         """Combine errors into one, with their problems in order."""
         totals = sum((part.totals for part in parts), Counter[str]())
-        made = cls([problem for part in parts for problem in part.problems], totals=totals)
-        made.parts = tuple(one for part in parts for one in part.parts or (part,))
-        made.args = ("\n".join(made.lines()),)
-        return made
+        combined = cls([problem for part in parts for problem in part.problems], totals=totals)
+        combined.parts = tuple(error for part in parts for error in part.parts or (part,))
+        combined.args = ("\n".join(combined.lines()),)
+        return combined
 
     @classmethod
     def from_errors_with_fixes(cls, parts: Sequence[ClfevalError]) -> Self:
         """Combine the errors that have fixes, or all errors if none has."""
-        asked = [part for part in parts if part.fixes] or parts
-        made, fixes = cls.from_errors(asked), dict[str, Any]()
-        if len(asked) == 1:
-            made = cls(asked[0].problems, hint=asked[0].hint, totals=asked[0].totals)
-        for name, value in (pair for part in asked for pair in part.fixes.items()):
-            before = fixes.get(name)
-            if isinstance(before, tuple) and isinstance(value, tuple):
-                fixes[name] = tuple(dict.fromkeys((*before, *value)))
-            else:
-                fixes[name] = {**before, **value} if isinstance(before, Mapping) else value
-        made.fixes = fixes
-        return made
+        fixable = [part for part in parts if part.fixes] or parts
+        combined = cls.from_errors(fixable)
+        if len(fixable) == 1:
+            first = fixable[0]
+            combined = cls(first.problems, hint=first.hint, totals=first.totals)
+        fixes: dict[str, Any] = {}
+        for part in fixable:
+            for name, value in part.fixes.items():
+                fixes[name] = _combine_fixes(fixes.get(name), value)
+        combined.fixes = fixes
+        return combined
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return the message: the first problems, how many more of each code, hint and offer."""
         if self.parts:
             lines = [line for part in self.parts for line in part.lines(verbose=verbose)]
             return lines + [fill_for_shell(line) for line in self._offered()]
-        shown = self.problems if verbose else self.problems[:MAX_PRINTED_PROBLEMS]
-        lines = [str(problem) for problem in shown]
-        left = self.totals - Counter(problem.code for problem in shown)
-        if left:
-            counts = ", ".join(f"{n} more [{code}]" for code, n in sorted(left.items()))
-            lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.listed}"))
+        printed = self.problems if verbose else self.problems[:MAX_PRINTED_PROBLEMS]
+        lines = [str(problem) for problem in printed]
+        unprinted = self.totals - Counter(problem.code for problem in printed)
+        if unprinted:
+            counts = ", ".join(f"{n} more [{code}]" for code, n in sorted(unprinted.items()))
+            lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.verbose_hint}"))
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return [fill_for_shell(line) for line in lines + self._offered()]
@@ -193,6 +192,15 @@ class ClfevalError(Exception):
         return lines + ([f"- {self.further}"] if self.further else [])
 
 
+def _combine_fixes(first: object, second: object) -> object:
+    """Return the value of an option that mends what two values of it mend, or the second."""
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return tuple(dict.fromkeys((*first, *second)))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return {**first, **second}
+    return second
+
+
 @dataclass(slots=True)
 class ErrorCollector:
     """Collects errors to raise them together as one."""
@@ -211,9 +219,9 @@ class ErrorCollector:
     def raise_problems(self) -> None:
         """Raise the collected errors as one, if there are any."""
         if len(self.errors) > 1:
-            made = UsageError.from_errors(self.errors)
-            made.hint = next((one.hint for one in self.errors if one.hint), None)
-            raise made
+            combined = UsageError.from_errors(self.errors)
+            combined.hint = next((error.hint for error in self.errors if error.hint), None)
+            raise combined
         if self.errors:
             raise self.errors[0]
 
@@ -253,14 +261,14 @@ def raise_shortage(error: object) -> None:
             raise UsageError.new(message, code, hint=hint)
 
 
-def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def suggestion(name: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Return `did you mean 'x'?` for the closest known name, ignoring white space and case."""
     from difflib import get_close_matches
 
-    names = list(known)
-    loose = {candidate.strip().casefold(): candidate for candidate in names}
-    close = get_close_matches(name.strip().casefold(), loose, n=1, cutoff=cutoff)
-    return f"did you mean {quote_name(loose[close[0]])}?" if close else None
+    names = list(candidates)
+    names_by_folded = {candidate.strip().casefold(): candidate for candidate in names}
+    closest = get_close_matches(name.strip().casefold(), names_by_folded, n=1, cutoff=cutoff)
+    return f"did you mean {quote_name(names_by_folded[closest[0]])}?" if closest else None
 
 
 def quote_name(name: str) -> str:
@@ -291,17 +299,17 @@ def say_which_have_it(owners: Sequence[str]) -> str:
     return ", ".join(owners[:-1]) + last
 
 
-def bad_option(what: str, hint: str | None = None) -> UsageError:
+def bad_option(message: str, hint: str | None = None) -> UsageError:
     """Build the error for an option's value, or a combination of options, that is not valid."""
-    return UsageError.new(what, "bad-option", hint=hint)
+    return UsageError.new(message, "bad-option", hint=hint)
 
 
-def not_a_table_error(given: object, flag: str | None = None) -> UsageError:
+def not_a_table_error(value: object, flag: str | None = None) -> UsageError:
     """Build the error for an object that is not a table; flag: the option that should name one."""
     hint = "pass a path, a list of paths, or a polars, pandas or Arrow data frame"
     hint += "" if flag else "; or two arrays: (y_true, y_prob)"
-    what = f"{OPTION}{flag}{END} {given!r:.60}" if flag else type(given).__name__
-    return UsageError.new(f"{what} is not a table", "no-input", hint=hint)
+    subject = f"{OPTION}{flag}{END} {value!r:.60}" if flag else type(value).__name__
+    return UsageError.new(f"{subject} is not a table", "no-input", hint=hint)
 
 
 def unknown_model_error(
@@ -320,16 +328,16 @@ def unknown_column_error(
     """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
     parts = [part.strip() for part in name.split(",")]
-    several = None
+    repetition = None
     if flag is not None and len(parts) > 1 and {*parts} <= {*columns}:
-        several = f"repeat the option: {' '.join(format_option(flag, part) for part in parts)}"
+        repetition = f"repeat the option: {' '.join(format_option(flag, part) for part in parts)}"
     hint = (
-        several
+        repetition
         or suggestion(name, columns)
         or (flag and f"add {OPTION}{flag} NAME{END} with one of these columns")
     )
-    what = f"no column {quote_name(name)}; columns: {list_names(columns)}"
-    return DataError.new(what, "unknown-column", file, hint=hint)
+    message = f"no column {quote_name(name)}; columns: {list_names(columns)}"
+    return DataError.new(message, "unknown-column", file, hint=hint)
 
 
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
@@ -348,8 +356,8 @@ def quote_word(text: str, *, bare: bool = True) -> str:
 
 def format_option(flag: str, value: str, *, bare: bool = False) -> str:
     """Write an option with its value in quotes; a value that begins with `-` follows `=`."""
-    between = "=" if value.startswith("-") and value != "-" else " "
-    return f"{OPTION}{flag}{between}{quote_word(value, bare=bare)}{END}"
+    separator = "=" if value.startswith("-") and value != "-" else " "
+    return f"{OPTION}{flag}{separator}{quote_word(value, bare=bare)}{END}"
 
 
 def format_command_line(words: Iterable[str]) -> str:
@@ -373,10 +381,10 @@ def _escape_character(character: str) -> str:
 def _unquote_piece(piece: re.Match[str]) -> str:
     if piece["escaped"] is None:
         return next(part for part in piece.groups()[1:] if part is not None)
-    known = {written[1:].encode(): sign.encode() for sign, written in _ESCAPES.items()}
+    characters = {written[1:].encode(): sign.encode() for sign, written in _ESCAPES.items()}
 
-    def byte(found: re.Match[bytes]) -> bytes:
-        return known.get(found[1]) or bytes([int(found[1][1:], 16)])
+    def byte(escape: re.Match[bytes]) -> bytes:
+        return characters.get(escape[1]) or bytes([int(escape[1][1:], 16)])
 
     raw = re.sub(rb"\\(x[0-9a-f]{2}|.)", byte, piece["escaped"].encode())
     return raw.decode(errors="surrogateescape")

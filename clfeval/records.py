@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, field, fields, replace
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -33,23 +33,28 @@ class Record(Protocol):
 
 def _define(cls: type, *, frozen: bool = False, eq: bool = True, **options: bool) -> Any:
     """Return a dataclass that shares methods with all others; only mypy checks `frozen`."""
-    shown = options.pop("repr", True)
-    made: Any = dataclasses.dataclass(cls, eq=False, repr=False, **options)
-    names = [part.name for part in fields(made) if part.compare]
+    has_repr = options.pop("repr", True)
+    record: Any = dataclasses.dataclass(cls, eq=False, repr=False, **options)
+    names = [part.name for part in fields(record) if part.compare]
     if eq:
         values = attrgetter("__class__", *names)
-        made.__eq__ = lambda self, other: (
-            type(self) is type(other) and values(self) == values(other)
-        )
-        made.__hash__ = (lambda self: hash(values(self))) if frozen else None
-    if shown:
-        made.__repr__ = _representation
-    return made
+
+        def equals(self: object, second: object) -> bool:
+            return type(self) is type(second) and values(self) == values(second)
+
+        def hash_value(self: object) -> int:
+            return hash(values(self))
+
+        record.__eq__ = equals
+        record.__hash__ = hash_value if frozen else None
+    if has_repr:
+        record.__repr__ = _representation
+    return record
 
 
 def _representation(record: Record) -> str:
-    shown = (part.name for part in fields(record) if part.repr)
-    values = ", ".join(f"{name}={getattr(record, name)!r}" for name in shown)
+    names = (part.name for part in fields(record) if part.repr)
+    values = ", ".join(f"{name}={getattr(record, name)!r}" for name in names)
     return f"{type(record).__qualname__}({values})"
 
 
@@ -59,7 +64,7 @@ else:
 
     def dataclass(cls: type | None = None, **options: object) -> Any:
         """Return what `dataclasses.dataclass` does, see `_define`."""
-        return (lambda one: _define(one, **options)) if cls is None else _define(cls, **options)
+        return partial(_define, **options) if cls is None else _define(cls, **options)
 
 
 def field_values(record: Record) -> dict[str, Any]:
@@ -86,21 +91,21 @@ KINDS: Mapping[str, Any] = {
 @cache
 def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
     """Return the type of each field of a record, and whether it may be None."""
-    types = {one.name: str(one.type) for one in fields(record)}
+    types = {attribute.name: str(attribute.type) for attribute in fields(record)}
     return {
         name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
         for name, text in types.items()
     }
 
 
-def read_record(record: type[T], item: Mapping[str, Any]) -> T:
+def read_record(record: type[T], content: Mapping[str, Any]) -> T:
     """Build a record from the keys known to this version, ignoring others of later versions.
 
     Raises TypeError for a value that is not of the type its field declares.
     """
     kinds = _field_types(record)  # type: ignore[arg-type]
-    found = {name: value for name, value in item.items() if name in kinds}
-    for name, value in found.items():
+    values = {name: value for name, value in content.items() if name in kinds}
+    for name, value in values.items():
         kind, none = kinds[name]
         if value is None and none:
             continue
@@ -108,4 +113,4 @@ def read_record(record: type[T], item: Mapping[str, Any]) -> T:
         large = isinstance(value, (int, float)) and not abs(value) <= float_info.max
         if flag or large or not isinstance(value, kind):
             raise TypeError(f"'{name}' is {value!r:.40}")
-    return record(**found)
+    return record(**values)

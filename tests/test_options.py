@@ -52,13 +52,16 @@ def halves(_: str, texts: Any) -> tuple[float, float]:
 class Paint:
     """A group with an option of every kind."""
 
-    hue: Annotated[Literal["red", "blue"], Opt("Of it.", "Paint", stated=True)] = "red"
-    coats: Annotated[int, Opt("How many.", "Paint", least=1, most=9, signed="coats")] = 2
-    dots: Annotated[int | Literal["all"] | None, Opt("So many.", "Paint", least=1)] = None
+    hue: Annotated[Literal["red", "blue"], Opt("Of it.", "Paint", is_parameter=True)] = "red"
+    coats: Annotated[int, Opt("How many.", "Paint", minimum=1, maximum=9, signed="coats")] = 2
+    dots: Annotated[int | Literal["all"] | None, Opt("So many.", "Paint", minimum=1)] = None
     gloss: Annotated[
-        float | None, Opt("Share.", "Paint", above=0, most=1, outside="is not a share", stated=True)
+        float | None,
+        Opt(
+            "Share.", "Paint", above=0, maximum=1, bounds_error="is not a share", is_parameter=True
+        ),
     ] = None
-    shade: Annotated[tuple[str, ...], Opt("Names.", "Paint", stated=True)] = ()
+    shade: Annotated[tuple[str, ...], Opt("Names.", "Paint", is_parameter=True)] = ()
     mix: Annotated[tuple[float, float] | None, Opt("Two.", "Paint", parse=halves)] = None
     dry: Annotated[bool, Opt("Wait.", "Paint", needs=("gloss", "waits for the gloss"))] = False
     walls: Annotated[Mapping[str, float], Opt("Sizes.", "Paint", accept=lambda _, x: dict(x))] = (

@@ -43,25 +43,28 @@ EXAMPLES = (
 class Commands(TyperGroup):
     """The commands by name, each built on first use, as a run needs only one of them."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **settings: Any) -> None:
         """Register the names, which suggestions need."""
-        super().__init__(**given)
+        super().__init__(**settings)
         self.commands = dict.fromkeys((*COMMANDS, *OTHERS))  # type: ignore[assignment]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the table of commands by input and purpose, then the other help."""
         rows = [("you have", "you want to know", "use")]
-        rows += [(one.have, one.want, one.name) for one, *_ in map(find_declaration, self.commands)]
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
+        rows += [
+            (command.have, command.want, command.name)
+            for command, *_ in map(find_declaration, self.commands)
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         self.help = "\n".join([HEAD, "", "\b", *lines, "", "\b", *EXAMPLES])
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words before a command; for an unknown option name the commands with it."""
         with suggest_other_commands("clfeval", [*args]):
-            found: list[str] = super().parse_args(ctx, args)
-            return found
+            remaining: list[str] = super().parse_args(ctx, args)
+            return remaining
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the named command; UsageError with a hint for an unknown one."""
@@ -89,8 +92,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"clfeval {__version__}")  # noqa: T201
         raise typer.Exit
 
@@ -145,11 +148,11 @@ def _run() -> int:
         if threads is not None and not (threads.isdecimal() and int(threads)):
             raise bad_option(f"POLARS_MAX_THREADS '{threads}' is not a whole number from 1 up")
         # for a program typer's errors on the command line are printed like others
-        ours = wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
-        return app(standalone_mode=not ours) or ExitCode.OK
+        formats_errors = wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
+        return app(standalone_mode=not formats_errors) or ExitCode.OK
     except SystemExit as leaving:
         if leaving.code == ExitCode.USAGE:
-            print_notes(*(f"hint: {said}" for said in _hidden_files()))
+            print_notes(*(f"hint: {hint}" for hint in _hidden_files()))
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except ClfevalError as error:
         print_error(error, verbose=verbose)
@@ -167,9 +170,9 @@ def _run() -> int:
         if error.filename is not None:
             return _report_bug()
         if not _has_folder():
-            gone = "the working directory has been removed"
+            message = "the working directory has been removed"
             hint = "change to another folder: cd FOLDER"
-            print_error(UsageError.new(gone, "no-folder", hint=hint))
+            print_error(UsageError.new(message, "no-folder", hint=hint))
             return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
             try:
@@ -212,8 +215,8 @@ def _report_bug() -> ExitCode:
     import traceback
 
     lines = traceback.format_exc().splitlines()
-    said = (
+    message = (
         f"this is a bug in clfeval; please report it with the lines above (clfeval {__version__})"
     )
-    print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
+    print_notes(*([bug_line(lines, message)] if wants_json() else (*lines, "", message)))
     return ExitCode.BUG

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from inspect import Parameter, Signature, cleandoc
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 RESULT_GROUPS = (Output, Gates, HistoryOptions)  # option groups on the result, for every command
-Does = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
+CommandFunction = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
 # commands that read no table of predictions: declaration, function, option groups on the result
-OTHERS: Mapping[str, tuple[Command, Does, tuple[type, ...]]] = {
+OTHERS: Mapping[str, tuple[Command, CommandFunction, tuple[type, ...]]] = {
     run.BATCH.name: (run.BATCH, run.run_batch, (Output,)),
     run.HISTORY_COMMAND.name: (run.HISTORY_COMMAND, run.show_history, (Output,)),
     run.EXAMPLE.name: (run.EXAMPLE, run.write_example, ()),
@@ -76,32 +76,45 @@ class BriefHelpCommand(TyperCommand):
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
-                    what = f"{option.opts[-1]} takes one value but is given {times} times"
-                    raise bad_option(what, hint="give it once")
-            found: list[str] = super().parse_args(ctx, args)
-            return found
+                    message = f"{option.opts[-1]} takes one value but is given {times} times"
+                    raise bad_option(message, hint="give it once")
+            remaining: list[str] = super().parse_args(ctx, args)
+            return remaining
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the short help: purpose, examples, and the most used options."""
         if not self.seldom and self.declared.options():
             super().format_help(ctx, formatter)
             return
-        said, usage = self.declared, self.collect_usage_pieces(ctx)
-        shown = [o for o in self.params if isinstance(o, TyperOption) and o.name not in self.seldom]
-        rows = [(f"{one.opts[-1]} {one.metavar or ''}".rstrip(), str(one.help)) for one in shown]
-        wide = max([len(flag) for flag, _ in rows], default=0) + 2
-        lines = [f"Usage: {ctx.command_path} {' '.join(usage)}", "", said.help.split("\n\n")[0], ""]
-        lines += [*(f"  {example}" for example in said.examples.splitlines()[:4]), ""]
+        command = self.declared
+        usage = self.collect_usage_pieces(ctx)
+        all_options = (option for option in self.params if isinstance(option, TyperOption))
+        options = [option for option in all_options if option.name not in self.seldom]
+        rows = [
+            (f"{option.opts[-1]} {option.metavar or ''}".rstrip(), str(option.help))
+            for option in options
+        ]
+        width = max([len(flag) for flag, _ in rows], default=0) + 2
+        lines = [
+            f"Usage: {ctx.command_path} {' '.join(usage)}",
+            "",
+            command.help.split("\n\n")[0],
+            "",
+        ]
+        lines += [*(f"  {example}" for example in command.examples.splitlines()[:4]), ""]
         for flag, words in rows:
-            first, *more = wrap(words, HELP - wide - 2)
-            lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
+            first, *continuation = wrap(words, HELP - width - 2)
+            lines += [
+                f"  {flag:{width}}{first}",
+                *(f"  {'':{width}}{line}" for line in continuation),
+            ]
         if self.seldom:
-            left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-            lines += ["", f"{left}; clfeval --guide {said.name}"]
+            note = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
+            lines += ["", f"{note}; clfeval --guide {command.name}"]
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 
-def find_declaration(name: str) -> tuple[Command, Does, tuple[type, ...]]:
+def find_declaration(name: str) -> tuple[Command, CommandFunction, tuple[type, ...]]:
     """Return a command, the function that runs it, and its option groups on the result."""
     if name in OTHERS:
         return OTHERS[name]
@@ -110,13 +123,13 @@ def find_declaration(name: str) -> tuple[Command, Does, tuple[type, ...]]:
 
 def find_option(name: str, flag: str) -> Option | None:
     """Return the option of a command with this flag, even if a shell lacks it."""
-    command, _, after = find_declaration(name)
-    every = command.options(*after)
-    return next((one for one in every if flag in (*one.opt.flags, one.flag)), None)
+    command, _, result_groups = find_declaration(name)
+    options = command.options(*result_groups)
+    return next((option for option in options if flag in (*option.opt.flags, option.flag)), None)
 
 
-def _help_all(ctx: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _help_all(ctx: typer.Context, requested: bool) -> None:
+    if requested:
         ctx.command.seldom = frozenset()  # type: ignore[attr-defined]
         ctx.get_help()  # prints the help, as rich does
         raise typer.Exit
@@ -141,32 +154,43 @@ EAGER = (  # options that print something and exit
 
 def build_typer_command(name: str) -> Any:
     """Build the typer command of a declared command."""
-    command, does, after = find_declaration(name)
-    options = [one for one in command.options(*after) if one.opt.shell]
+    command, function, result_groups = find_declaration(name)
+    options = [option for option in command.options(*result_groups) if option.opt.shell]
 
-    def called(tables: list[str] | None, **given: object) -> None:
-        read = {one.name: _parse_value(one, given[one.name]) for one in options}
-        does(command, tables or [], read)
+    def callback(tables: list[str] | None, **texts: object) -> None:
+        values = {option.name: _parse_value(option, texts[option.name]) for option in options}
+        function(command, tables or [], values)
 
+    eager = EAGER if name not in OTHERS else EAGER[: bool(options)]
+    ordered = sorted(options, key=_panel_position)
+    parameters = [_tables_parameter(command), *eager, *map(_typer_parameter, ordered)]
+    callback.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
+    callback.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    app = typer.Typer(add_completion=False)
+    app.command(name, cls=BriefHelpCommand)(callback)
+    typer_command: Any = get_command(app)
+    typer_command.declared = command
+    common = {f"--{word}" for word in command.brief.split()}
+    typer_command.seldom = frozenset(
+        parameter.name
+        for parameter in typer_command.params
+        if isinstance(parameter, TyperOption) and common.isdisjoint(parameter.opts)
+    )
+    return typer_command
+
+
+def _panel_position(option: Option) -> int:
+    """Return the position of an option's panel in the help; a command's own are in one place."""
+    return PANELS.index(option.opt.panel if option.opt.panel in PANELS else "")
+
+
+def _tables_parameter(command: Command) -> Parameter:
+    """Return the typer parameter of the tables, or other files, of a command."""
     files = f"[{command.files}...]" if command.optional else f"{command.files}..."
     argument = typer.Argument(metavar=files, help=command.tables, show_default=False)
     default: Any = [] if command.optional else Parameter.empty
-    table = Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
-    eager = EAGER if name not in OTHERS else EAGER[: bool(options)]
-    panels = [one.opt.panel if one.opt.panel in PANELS else "" for one in options]
-    ordered = sorted(zip(panels, options, strict=True), key=lambda one: PANELS.index(one[0]))
-    shape = Signature([table, *eager, *(_typer_parameter(one) for _, one in ordered)])
-    called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
-    called.__signature__ = shape  # type: ignore[attr-defined]
-    called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
-    app = typer.Typer(add_completion=False)
-    app.command(name, cls=BriefHelpCommand)(called)
-    made: Any = get_command(app)
-    made.declared = command
-    common = [f"--{word}" for word in command.brief.split()]
-    typed = [one for one in made.params if isinstance(one, TyperOption)]
-    made.seldom = frozenset(o.name for o in typed if {*o.opts}.isdisjoint(common))
-    return made
+    return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
 
 
 def compute_command(command: Command, tables: Sequence[str], values: Mapping[str, Any]) -> None:
@@ -174,14 +198,15 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
     output = build_group(Output, values)
     limits = build_group(Gates, values)
     history = build_group(HistoryOptions, values)
-    options, dry = command.options(), bool(values["dry_run"])
+    options = command.options()
+    dry_run = bool(values["dry_run"])
     settings = {option.name: values[option.name] for option in options if option.name in values}
 
-    def hear(table: OpenedTable) -> None:
+    def print_reading(table: OpenedTable) -> None:
         if not output.quiet:
             print_notes(table.described())
 
-    def computed() -> Document:
+    def compute() -> Document:
         from clfeval.api.baseline import compute_with_gates
         from clfeval.api.texts import fill_result
 
@@ -191,10 +216,10 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
             tables or None,
             settings,
             limits,
-            (hear, hear),
+            (print_reading, print_reading),
             write,
             label=history.label,
-            dry=dry,
+            dry=dry_run,
         )
         return fill_result(result, fill_for_shell)
 
@@ -205,22 +230,23 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
     adds_columns = settings.get("calibrator") is not None
     refuse_method_without_sql(output.save, settings.get("method"))
     request = run.CommandRequest(
-        command.name, paths, output, limits, history, dry=dry, rows=adds_columns
+        command.name, paths, output, limits, history, dry=dry_run, rows=adds_columns
     )
-    run.run_command(request, computed)
+    run.run_command(request, compute)
 
 
 def command_line_with_fixes(
     words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]
 ) -> str:
     """Write the command line with fixes added, without the options they replace."""
-    known = {option.name: option for option in options}
-    given, more = [word for word in words if word != "--dry-run"], []
+    options_by_name = {option.name: option for option in options}
+    remaining = [word for word in words if word != "--dry-run"]
+    added: list[str] = []
     for name, value in fixes.items():
-        given = list(_words_without_option(given, known[name], value))
-        more += _option_words(known[name], value)
-    at = given.index("--") if "--" in given else len(given)
-    return format_command_line(["clfeval", *given[:at], *more, *given[at:]])
+        remaining = list(_words_without_option(remaining, options_by_name[name], value))
+        added += _option_words(options_by_name[name], value)
+    position = remaining.index("--") if "--" in remaining else len(remaining)
+    return format_command_line(["clfeval", *remaining[:position], *added, *remaining[position:]])
 
 
 def _words_without_option(words: Iterable[str], option: Option, value: object) -> Iterator[str]:
@@ -228,9 +254,7 @@ def _words_without_option(words: Iterable[str], option: Option, value: object) -
     flags = {*(option.opt.flags or (option.flag,))}
     rest = iter(words)
     for word in rest:
-        flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
-        if word[:2] in flags and len(word) > 2:  # -d';'
-            flag, equals, text = word[:2], "=", word[2:]
+        flag, text = _split_option_word(word, flags)
         if word == "--" or flag not in flags:
             yield word
             if word == "--":
@@ -238,35 +262,53 @@ def _words_without_option(words: Iterable[str], option: Option, value: object) -
             continue
         if option.kinds == (bool,):
             continue
-        said = [word] if equals else [word, *([after] if (after := next(rest, None)) else [])]
-        key = (text if equals else said[-1]).rpartition("=")[0] or None  # of a mapping
-        listed = isinstance(value, tuple) and option.repeated
-        if key not in value if isinstance(value, Mapping) else listed:
-            yield from said
+        option_words = [word]
+        if text is None:
+            option_words += filter(None, [next(rest, None)])
+            text = option_words[-1]
+        key = text.rpartition("=")[0] or None  # of a mapping
+        adds_value = isinstance(value, tuple) and option.repeated
+        if key not in value if isinstance(value, Mapping) else adds_value:
+            yield from option_words
+
+
+def _split_option_word(word: str, flags: Container[str]) -> tuple[str, str | None]:
+    """Return a word of a command line as a flag, and the value in the same word or None."""
+    if word[:2] in flags and len(word) > 2:  # -d';'
+        return word[:2], word[2:]
+    flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
+    return flag, text if equals else None
 
 
 def _option_words(option: Option, value: object) -> list[str]:
     """Write an option as words of a command line."""
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []
-    listed = value if option.repeated and isinstance(value, tuple) else (value,)
+    values = value if option.repeated and isinstance(value, tuple) else (value,)
     words = []
-    for key, one in value.items() if isinstance(value, Mapping) else zip(repeat(None), listed):
-        text = ("" if key is None else f"{key}=") + option.opt.write(one)
+    for key, part in value.items() if isinstance(value, Mapping) else zip(repeat(None), values):
+        text = ("" if key is None else f"{key}=") + option.opt.write(part)
         words += [f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text]
     return words
+
+
+def _typer_type_and_default(option: Option) -> tuple[Any, Any]:
+    """Return the type that typer reads for an option, and the default; texts are parsed later."""
+    kind: Any = option.kinds[0]
+    default: Any = option.default
+    if option.repeated:
+        return list[str], []
+    if option.opt.parse is not None or (kind not in (str, int, float, bool) and not option.choices):
+        kind = str
+        default = default or None
+    return (kind | None if default is None else kind), default
 
 
 @cache  # most options belong to several commands
 def _typer_parameter(option: Option) -> Parameter:
     """Return the typer parameter of an option."""
-    opt, kind, default = option.opt, option.kinds[0], option.default
-    if option.repeated:
-        kind, default = list[str], []
-    elif opt.parse is not None or (kind not in (str, int, float, bool) and not option.choices):
-        kind, default = str, default or None
-    if default is None:
-        kind = kind | None
+    opt = option.opt
+    kind, default = _typer_type_and_default(option)
     ranged = opt.panel == OUTPUT  # checked by typer, as nothing else checks them
     completes, word = COMPLETES[opt.completes]
     if not any(name.endswith("_COMPLETE") for name in os.environ):  # typer inspects each function
@@ -281,19 +323,19 @@ def _typer_parameter(option: Option) -> Parameter:
         help=helped,
         rich_help_panel=opt.panel,
         metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
-        min=opt.least if ranged else None,
-        max=opt.most if ranged else None,
+        min=opt.minimum if ranged else None,
+        max=opt.maximum if ranged else None,
         show_default=not option.repeated,
         autocompletion=completes,
     )
     return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
 
 
-def _parse_value(option: Option, given: Any) -> Any:
+def _parse_value(option: Option, texts: Any) -> Any:
     """Return the value of an option parsed from the texts of the shell."""
-    if option.opt.parse is None or given is None or given == []:
-        return option.default if given == [] else given
-    return option.opt.parse(option.flag, given if isinstance(given, list) else [given])
+    if option.opt.parse is None or texts is None or texts == []:
+        return option.default if texts == [] else texts
+    return option.opt.parse(option.flag, texts if isinstance(texts, list) else [texts])
 
 
 @contextmanager
@@ -303,26 +345,29 @@ def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]
         yield
     except Exception as error:  # recognised by its attributes: its class is not public
         flag = getattr(error, "option_name", "")
-        every = (*COMMANDS, *OTHERS) if flag.startswith("--") else ()
-        owners = [(one, option) for one in every if (option := find_option(one, flag))]
-        shells = [one for one, option in owners if option.opt.shell]
-        own = dict(owners).get(command)
+        commands = (*COMMANDS, *OTHERS) if flag.startswith("--") else ()
+        options = {name: find_option(name, flag) for name in commands}
+        owners = {name: option for name, option in options.items() if option is not None}
+        shell_commands = [name for name, option in owners.items() if option.opt.shell]
+        own_option = owners.get(command)
         meant = {**MEANT, **MEANT_ELSEWHERE}.get(flag)
-        if (not owners and meant is None) or (own and own.opt.shell):
+        if (not owners and meant is None) or (own_option and own_option.opt.shell):
             raise  # second case: the command has the option, and another error occurred
         if meant is not None:
-            what = f"{command} has no {flag}"
-            raise UsageError.new(what, "command-line", hint=f"use {meant}") from None
-        if own or not shells:
-            owner, option = (command, own) if own else owners[0]
-            where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
-            where = where.replace("-", "_")
-            what = f"{flag} exists in Python and in batches only"
-            hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
-            raise UsageError.new(what, "command-line", hint=hint) from None
-        proposed = _words_that_apply(command, shells[0], words)
+            message = f"{command} has no {flag}"
+            raise UsageError.new(message, "command-line", hint=f"use {meant}") from None
+        if own_option or not shell_commands:
+            owner = command if own_option else next(iter(owners))
+            option = owners[owner]
+            function = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
+            function = function.replace("-", "_")
+            message = f"{flag} exists in Python and in batches only"
+            hint = f"in Python {function}({option.name}=...), in a batch {option.key}: ..."
+            raise UsageError.new(message, "command-line", hint=hint) from None
+        proposed_words = _words_that_apply(command, shell_commands[0], words)
         raise _command_error(
-            f"{command} has no {flag}: {say_which_have_it(shells)}", [shells[0], *proposed]
+            f"{command} has no {flag}: {say_which_have_it(shell_commands)}",
+            [shell_commands[0], *proposed_words],
         ) from None
 
 
@@ -355,22 +400,24 @@ def _words_without_files(words: Iterable[str], command: str) -> Iterator[str]:
 
 def refuse_unknown_command(words: Sequence[str]) -> None:
     """Raise for an unknown command that is an option or a file, with the command to run."""
-    word, flag = words[0], f"--{words[0]}"
+    word = words[0]
+    flag = f"--{word}"
     if word == "suite":
         raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])
     if word == "compare":
         raise _command_error(f"clfeval has no command '{word}'", ["report", *words[1:]])
     if word == "guide":
         raise _command_error(f"clfeval has no command '{word}'", ["--guide", *words[1:]])
-    owners = [name for name in COMMANDS if (option := find_option(name, flag)) and option.opt.shell]
+    options = {name: find_option(name, flag) for name in COMMANDS}
+    owners = [name for name, option in options.items() if option is not None and option.opt.shell]
     if owners:
         owner = "report" if "report" in owners else owners[0]
-        what = f"clfeval has no command '{word}': {owner} has {flag}"
-        raise _command_error(what, [owner, flag, *words[1:]])
+        message = f"clfeval has no command '{word}': {owner} has {flag}"
+        raise _command_error(message, [owner, flag, *words[1:]])
     if os.path.isfile(word):
         command = "batch" if word.endswith((".yaml", ".yml")) else "report"
         raise _command_error(f"'{word}' is a file, not a command", [command, *words])
 
 
-def _command_error(what: str, words: Sequence[str]) -> UsageError:
-    return UsageError.new(what, "command-line", hint=format_command_line(["clfeval", *words]))
+def _command_error(message: str, words: Sequence[str]) -> UsageError:
+    return UsageError.new(message, "command-line", hint=format_command_line(["clfeval", *words]))

@@ -18,7 +18,7 @@ import typer
 from clfeval.cli.output import detect_screen, print_result
 from clfeval.errors import DataError, bad_option, suggestion
 from clfeval.pages.command_pages import page_of
-from clfeval.pages.schema import HISTORY, SUITE, gateable_names
+from clfeval.pages.schema import HISTORY, SUITE, Page, gateable_names
 from clfeval.tables.input import ColumnNames, Input, find_column, split_path
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def print_guide(name: str | None) -> None:
 
     console = Console(color_system=None)  # no styles: not every pager shows them
     text = COMMAND.sub(lambda line: break_command(line[0], console.width), text)
-    with console.capture() as laid_out:
+    with console.capture() as formatted:
         console.print(Markdown(text))
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager may stop reading early
     pager = os.environ.get("PAGER") or "less"
-    done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
-    if done.returncode in NO_PAGER:
-        print_result([laid_out.get()], for_people=True)
+    process = subprocess.run(pager, shell=True, input=formatted.get().encode(), check=False)
+    if process.returncode in NO_PAGER:
+        print_result([formatted.get()], for_people=True)
     raise typer.Exit
 
 
@@ -82,13 +82,14 @@ def break_command(line: str, width: int) -> str:
 NARROWEST = 30  # minimum width that lines are folded to
 MEASURES = "measures"  # lists all measures
 WIDTH = 80  # if the width of the screen is unknown
+OTHER_PAGES = {"a history": HISTORY, "a batch": SUITE}  # whose names every command explains
 
 
 def explain_name(ctx: typer.Context, name: str | None) -> None:
     """Print the meaning of a name in this command, and exit."""
     if name is None or ctx.resilient_parsing:
         return
-    from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
+    from clfeval.pages.explain import ALL, explain_page, explainable_names
 
     if name == MEASURES:
         from clfeval.methods.measurement.measure_rows import list_measures
@@ -97,28 +98,15 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
         print_result([f"{line}\n" for line in lines], for_people=True)
         raise typer.Exit
     page = page_of(str(ctx.info_name))
-    others = {"a history": page_of(HISTORY), "a batch": page_of(SUITE)}
-    if name.strip().casefold() == ALL:
-        parts = list(explain_page(page))
-    else:
-        terms = find_terms(page, name)
-        terms += [
-            replace(term, tables=tuple(f"{table} of {whose}" for table in term.tables))
-            for whose, other in others.items()
-            for term in find_terms(other, name)
-            if term.tables and term.short and term not in terms
-        ]
-        parts = []
-        for i, term in enumerate(terms):
-            known = term.measure in [one.measure for one in terms[:i]]
-            parts.append((term.title, list(term.lines(known=known))))
+    is_all = name.strip().casefold() == ALL
+    parts = list(explain_page(page)) if is_all else _explain_terms(page, name)
     if not parts:
         from clfeval.methods.measurement.requested_measures import refuse_measure
 
         refuse_measure(name, "--explain")
-        every = f"{ctx.command_path} --explain {ALL} lists every name"
-        known_here = [one for here in (page, *others.values()) for one in explainable_names(here)]
-        hint = suggestion(name, known_here) or every
+        pages = (page, *map(page_of, OTHER_PAGES.values()))
+        names = [term for searched_page in pages for term in explainable_names(searched_page)]
+        hint = suggestion(name, names) or f"{ctx.command_path} --explain {ALL} lists every name"
         raise bad_option(f"no heading, measure or code is named '{name}'", hint)
     fold = TextWrapper(
         max(detect_screen().width or WIDTH, NARROWEST),
@@ -133,6 +121,25 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
         texts.append("\n".join([title, *rows]))
     print_result(["\n\n".join(texts), "\n"], for_people=True)
     raise typer.Exit
+
+
+def _explain_terms(page: Page, name: str) -> list[tuple[str, list[str]]]:
+    """Return titles and lines of the terms of a name in a page, in a history and in a batch."""
+    from clfeval.pages.explain import find_terms
+
+    terms = find_terms(page, name)
+    for owner, other_page in OTHER_PAGES.items():
+        terms += [
+            replace(term, tables=tuple(f"{table} of {owner}" for table in term.tables))
+            for term in find_terms(page_of(other_page), name)
+            if term.tables and term.short and term not in terms
+        ]
+    explained_measures: list[object] = []
+    parts: list[tuple[str, list[str]]] = []
+    for term in terms:
+        parts.append((term.title, list(term.lines(known=term.measure in explained_measures))))
+        explained_measures.append(term.measure)
+    return parts
 
 
 def askable_measures(command: str) -> AvailableMeasures:
@@ -165,19 +172,21 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: named files, names in a long table, or columns without a role."""
-    called = [split_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
-    if any(called):  # one file per model
-        return _with_prefix((name for name in called if name), incomplete)
+    labels = [split_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
+    if any(labels):  # one file per model
+        return _with_prefix((name for name in labels if name), incomplete)
     columns, rows = _read_head_of_first(ctx)
     model = find_column(columns, ColumnNames.MODEL)
     if model and find_column(columns, (*ColumnNames.PREDICTION, "tp")):
         return _with_prefix(_values(columns, rows, model), incomplete)
-    given = ctx.params.get
-    taken = {*(given("by") or ()), *(given("model") or ()), given("weight"), given("cluster")}
-    taken |= {name for crossed in given("by") or () for name in crossed.split("*")}
-    taken.add(given("id") or find_column(columns, ColumnNames.ID))
-    taken.add(given("truth") or find_column(columns, ColumnNames.LONG_TRUTH))
-    return _with_prefix((name for name in columns if name not in taken), incomplete)
+    options = ctx.params
+    slice_columns = options.get("by") or ()
+    columns_with_role = {*slice_columns, *(options.get("model") or ())}
+    columns_with_role |= {name for crossed in slice_columns for name in crossed.split("*")}
+    columns_with_role |= {options.get("weight"), options.get("cluster")}
+    columns_with_role.add(options.get("id") or find_column(columns, ColumnNames.ID))
+    columns_with_role.add(options.get("truth") or find_column(columns, ColumnNames.LONG_TRUTH))
+    return _with_prefix((name for name in columns if name not in columns_with_role), incomplete)
 
 
 def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -216,8 +225,8 @@ def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
         return complete_measure(ctx, incomplete)
     columns, _ = _read_head_of_first(ctx)
     model = ctx.params.get("id") or find_column(columns, ColumnNames.MODEL)
-    taken = {model, *(ctx.params.get("metric") or ())}
-    return _with_prefix((name for name in columns if name not in taken), incomplete)
+    used = {model, *(ctx.params.get("metric") or ())}
+    return _with_prefix((name for name in columns if name not in used), incomplete)
 
 
 def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
@@ -252,9 +261,11 @@ def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
         path = _expand_path(name)
         if path is not None:
             try:
-                given = ctx.params.get
-                said = Input(input_format=given("input_format"), delimiter=given("delimiter"))
-                return _read_file_head(path, said)
+                reading_options = Input(
+                    input_format=ctx.params.get("input_format"),
+                    delimiter=ctx.params.get("delimiter"),
+                )
+                return _read_file_head(path, reading_options)
             except Exception:  # the command itself will report errors of the table
                 break
     return (), ()
@@ -269,12 +280,13 @@ def _expand_path(name: str) -> str | None:
         if os.path.isfile(path):
             return path
         # not recursive: ** could search for minutes
-        if found := next(filter(os.path.isfile, glob.iglob(path)), None):
-            return found
+        match = next(filter(os.path.isfile, glob.iglob(path)), None)
+        if match:
+            return match
     return None
 
 
-def _read_file_head(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
+def _read_file_head(name: str, reading_options: Input) -> tuple[Sequence[str], SampleRows]:
     """Return header and first rows of a file, using polars only if the format needs it."""
     from tempfile import TemporaryDirectory
 
@@ -283,7 +295,7 @@ def _read_file_head(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
 
     with TemporaryDirectory(prefix="clfeval-") as folder:
         plain = _unpacked_head(name, folder)
-        with open_sources([plain], said) as sources:
+        with open_sources([plain], reading_options) as sources:
             source = sources[0]
         if source.text:
             head = read_csv_head(skip_comments(source))

@@ -79,8 +79,8 @@ class Output:
         Opt(
             "Number of decimals on the screen; files keep all.",
             OUTPUT,
-            least=0,
-            most=MOST_DIGITS,
+            minimum=0,
+            maximum=MOST_DIGITS,
             shell=False,
         ),
     ] = DIGITS
@@ -110,15 +110,15 @@ def requested_output(output: Output, command: str) -> files.OutputRequest:
     """Return the requested output of a result; UsageError for names the command lacks."""
     files.check_names(command, output.show, f"{OPTION}--show{END} ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
-    wanted = files.OutputRequest.from_options(command, output)
+    request = files.OutputRequest.from_options(command, output)
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
         raise bad_option(f"JSON always has all tables; {OPTION}--show{END} does not apply")
-    if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
+    if output.format == "csv" and output.show and (request.table is None or output.show[1:]):
         raise bad_option(
             f"{OPTION}--show{END} must name one table for CSV",
             f"for example {OPTION}--show models{END}",
         )
-    return wanted
+    return request
 
 
 def stdout_pieces(
@@ -132,7 +132,8 @@ def stdout_pieces(
     bare = text(plots="")
     # a plot that was not requested must leave the answer on the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
-    plots, draws = "", room > MIN_PLOT_LINES
+    plots = ""
+    draws = room > MIN_PLOT_LINES
     if request.names or draws:
         from clfeval.views.plots import draw_requested_plots
 
@@ -205,11 +206,14 @@ def abandon_stream(stream: Literal["stdout", "stderr"]) -> None:
 
 def detect_screen() -> Screen:
     """Determine width and colour once, from the streams and the environment."""
-    tty, get = sys.stdout is not None and sys.stdout.isatty(), os.environ.get
-    size, width = shutil.get_terminal_size(), _requested_width()
-    color = bool(get("FORCE_COLOR")) or (tty and get("TERM") != "dumb")
-    width = size.columns if width is None and tty else width
-    return Screen(tty, width, size.lines, color and not get("NO_COLOR"))
+    environment = os.environ
+    tty = sys.stdout is not None and sys.stdout.isatty()
+    size = shutil.get_terminal_size()
+    width = _requested_width()
+    if width is None and tty:
+        width = size.columns
+    color = bool(environment.get("FORCE_COLOR")) or (tty and environment.get("TERM") != "dumb")
+    return Screen(tty, width, size.lines, color and not environment.get("NO_COLOR"))
 
 
 def _requested_width() -> int | None:
@@ -218,11 +222,11 @@ def _requested_width() -> int | None:
     return int(columns) if columns.isdigit() and int(columns) > 0 else None
 
 
-def print_notes(*said: str) -> None:
+def print_notes(*notes: str) -> None:
     """Write lines to stderr, folded for a terminal, with control characters escaped."""
-    if said and sys.stderr is not None:
+    if notes and sys.stderr is not None:
         try:
-            lines = [line for text in said for line in _fold_line(printable(fill_for_shell(text)))]
+            lines = [line for text in notes for line in _fold_line(printable(fill_for_shell(text)))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not lose the result
             abandon_stream("stderr")
@@ -252,28 +256,28 @@ def show_spinner(tables: Sequence[str]) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    done = threading.Event()
-    thread = threading.Thread(target=_spin, args=(tables, done), daemon=True)
+    finished = threading.Event()
+    thread = threading.Thread(target=_spin, args=(tables, finished), daemon=True)
     thread.start()
     try:
         yield
     finally:
-        done.set()
+        finished.set()
         thread.join()
 
 
-def _spin(tables: Sequence[str], done: threading.Event) -> None:
-    if done.wait(DELAY):
+def _spin(tables: Sequence[str], finished: threading.Event) -> None:
+    if finished.wait(DELAY):
         return
     from rich.console import Console
     from rich.text import Text
 
     from clfeval.tables.frames import Progress
 
-    console, name = Console(stderr=True), ", ".join(tables)
-    with console.status(Text(printable(f"reading {name}"))) as status:
+    name = ", ".join(tables)
+    with Console(stderr=True).status(Text(printable(f"reading {name}"))) as status:
         CleanupState.restoring = RESTORING
-        while not done.wait(DELAY):
+        while not finished.wait(DELAY):
             step = f": {Progress.step}" if Progress.step else ""
             status.update(Text(printable(f"reading {name}{step}")))
     CleanupState.restoring = b""
@@ -281,15 +285,15 @@ def _spin(tables: Sequence[str], done: threading.Event) -> None:
 
 def last_option_value(words: Sequence[str], *flags: str) -> str | None:
     """Return the last value of an option in the words of a command line."""
-    found = None
+    last_value = None
     words = words[: words.index("--")] if "--" in words else words
-    for word, after in zip_longest(words, words[1:]):
+    for word, next_word in zip_longest(words, words[1:]):
         for flag in flags:
             if word == flag:
-                found = after
+                last_value = next_word
             elif word.startswith(f"{flag}=") or (len(flag) == 2 and word.startswith(flag)):
-                found = word.removeprefix(flag).removeprefix("=")
-    return found
+                last_value = word.removeprefix(flag).removeprefix("=")
+    return last_value
 
 
 def wants_json() -> bool:
@@ -299,18 +303,25 @@ def wants_json() -> bool:
 
 def problem_line(
     code: str,
-    what: str,
+    message: str,
     exit_code: int,
     *,
     file: str | None = None,
     row: int | None = None,
     column: str | None = None,
     hint: str | None = None,
-    **more: object,
+    **further: object,
 ) -> str:
     """Return one line of JSON for a problem, with the same keys for every kind."""
-    given = {"code": code, "what": what, "file": file, "row": row, "column": column, "hint": hint}
-    return json.dumps({**given, "exit_code": int(exit_code), **more})
+    values = {
+        "code": code,
+        "what": message,
+        "file": file,
+        "row": row,
+        "column": column,
+        "hint": hint,
+    }
+    return json.dumps({**values, "exit_code": int(exit_code), **further})
 
 
 def error_lines(error: ClfevalError, **further: object) -> list[str]:
@@ -342,20 +353,25 @@ def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
     """Print an error to standard error, and its annotations for a CI server."""
     error.fill_texts(fill_for_shell)
     print_notes(*(error_lines(error) if wants_json() else error.lines(verbose=verbose)))
-    if kind := last_option_value(sys.argv[1:], "--annotate"):
+    kind = last_option_value(sys.argv[1:], "--annotate")
+    if kind:
         from clfeval.views.ci import error_findings
 
         try:
             annotate(kind, error_findings(error), dry="--dry-run" in sys.argv)
-        except UsageError as other:
-            if str(other) != str(error):  # else it has just been printed
-                print_notes(*(error_lines(other) if wants_json() else other.lines()))
+        except UsageError as annotation_error:
+            if str(annotation_error) != str(error):  # else it has just been printed
+                print_notes(
+                    *(error_lines(annotation_error) if wants_json() else annotation_error.lines())
+                )
 
 
-def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
+def bug_line(lines: Sequence[str], message: str, **further: Any) -> str:
     """Return the JSON line of a bug, with the traceback."""
-    what = lines[-1] if lines else "unknown"
-    return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
+    exception = lines[-1] if lines else "unknown"
+    return problem_line(
+        "bug", exception, ExitCode.BUG, hint=message, traceback=list(lines), **further
+    )
 
 
 def gate_lines(gates: Sequence[Gate], **keys: Any) -> list[str]:
@@ -380,13 +396,13 @@ def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> No
 
 def error_from_typer(error: BaseException, hints: Sequence[str]) -> ClfevalError | None:
     """Return an error of the command-line library as a ClfevalError; None for others."""
-    told = getattr(error, "format_message", None)
-    if told is None:
+    format_message = getattr(error, "format_message", None)
+    if format_message is None:
         return None
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "clfeval"
     hint = "; ".join(hints) or f"{COMMAND}{command} --help{END}"
-    return UsageError(Problem(" ".join(told().split()), "command-line"), hint=hint)
+    return UsageError(Problem(" ".join(format_message().split()), "command-line"), hint=hint)
 
 
 PANIC = "panicked at"  # start of an engine's message on a panic
@@ -398,38 +414,41 @@ def capture_engine_output() -> Iterator[None]:
 
     Python's own output is not captured. Descriptors are swapped while no other thread prints.
     """
-    shown = sys.stderr
-    if not _can_capture(shown):
+    stream = sys.stderr
+    if not _can_capture(stream):
         yield
         return
-    words, CleanupState.stderr, ours = open_scratch_file(), os.dup(2), True
-    reports = not faulthandler.is_enabled()
+    captured = open_scratch_file()
+    descriptor = os.dup(2)
+    CleanupState.stderr = descriptor
+    internal_error = True
+    reports_crashes = not faulthandler.is_enabled()
     sys.stderr = open(  # noqa: SIM115 - closed with the descriptor below
-        CleanupState.stderr, "w", 1, encoding=shown.encoding, errors=shown.errors, closefd=False
+        descriptor, "w", 1, encoding=stream.encoding, errors=stream.errors, closefd=False
     )
     try:
-        os.dup2(words.fileno(), 2)
-        if reports:  # a crash in a library, whose own output is captured
+        os.dup2(captured.fileno(), 2)
+        if reports_crashes:  # of a library, whose own output is captured
             faulthandler.enable(sys.stderr, all_threads=False)
         yield
-        ours = False
+        internal_error = False
     except (ClfevalError, SystemExit, KeyboardInterrupt):
-        ours = False
+        internal_error = False
         raise
     finally:
-        if reports:
+        if reports_crashes:
             faulthandler.disable()
         if sys.stderr is not None:  # else there is no stream to write to
             sys.stderr.flush()
-            sys.stderr = shown
-        kept, CleanupState.stderr = CleanupState.stderr, 2
-        os.dup2(kept, 2)
-        os.close(kept)
-        with words:
-            words.seek(0)
-            said = words.read().decode(errors="replace")
-        if said and (ours or PANIC not in said):
-            print_notes(*said.splitlines())
+            sys.stderr = stream
+        CleanupState.stderr = 2
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+        with captured:
+            captured.seek(0)
+            text = captured.read().decode(errors="replace")
+        if text and (internal_error or PANIC not in text):
+            print_notes(*text.splitlines())
 
 
 def _can_capture(stream: Any) -> bool:

@@ -51,6 +51,7 @@ from clfeval.views.files import (
 
 if TYPE_CHECKING:
     from clfeval.document import Document
+    from clfeval.suite.plan import HistoryTarget
     from clfeval.suite.running import RunOutcome
     from clfeval.views.ci import Finding
 
@@ -216,27 +217,31 @@ def _refuse_ambiguous_plan(result: Document) -> None:
 
 
 def _print_result_notes(
-    result: Document, said: Sequence[str], output: Output, screen: Screen
+    result: Document, notes: Sequence[str], output: Output, screen: Screen
 ) -> None:
     """Print to stderr what stdout lacks: warnings, names of files, missed gates."""
     in_table = output.format == "table"
     if not output.quiet:
         for warning in () if in_table else result.warnings:
             print_notes(f"note: {warning.message} [{warning.code}]")
-        csv = output.format == "csv" or any(line.endswith(".csv") for line in said)
+        csv = output.format == "csv" or any(line.endswith(".csv") for line in notes)
         if result.methods and csv:
-            what = f"note: CSV holds one table of {result.command}"
-            print_notes(f"{what}; for {', '.join(result.methods)} use {OPTION}--format json{END}")
-        print_notes(*said)
+            methods = ", ".join(result.methods)
+            print_notes(
+                f"note: CSV holds one table of {result.command}; "
+                f"for {methods} use {OPTION}--format json{END}"
+            )
+        print_notes(*notes)
     watched = in_table and screen.tty  # the table on the terminal has them
     if not watched and result.command != SUITE:
-        missed = [gate for gate in result.gates if not gate.passed]
+        missed_gates = [gate for gate in result.gates if not gate.passed]
         lines = [
             f"{'gate missed' if gate.failed else 'warning'}: {gate_sentence(gate)}"
-            for gate in missed
+            for gate in missed_gates
         ]
-        if (left := len(lines) - MAX_GATE_LINES) > 0:
-            lines[MAX_GATE_LINES:] = [f"  ... {left:,} more gates missed"]
+        further = len(lines) - MAX_GATE_LINES
+        if further > 0:
+            lines[MAX_GATE_LINES:] = [f"  ... {further:,} more gates missed"]
         print_notes(*(gate_lines(result.gates) if wants_json() else lines))
 
 
@@ -368,12 +373,12 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
 
     def compute() -> Document:
         outcomes = []
-        hear = print_notes if output.verbose else None
+        listener = print_notes if output.verbose else None
         runs = execute_runs(
             plan.runs,
             dry=dry,
             fail_fast=batch.fail_fast,
-            hear=hear,
+            listener=listener,
             history=plan.history,
             keep=total <= MAX_PAGES and any(name.lower().endswith(".html") for name in output.save),
         )
@@ -382,59 +387,88 @@ def run_batch(_: Command, files: Sequence[str], values: Mapping[str, Any]) -> No
             if output.annotate:
                 findings.extend(_findings(outcome, files[-1]))
             # large texts are not kept: the result has their first lines
-            outcomes.append(replace(outcome, said=outcome.said[:MAX_OUTCOME_LINES], fault=None))
+            outcomes.append(replace(outcome, lines=outcome.lines[:MAX_OUTCOME_LINES], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
-            label, file = plan.history.label, plan.history.file
-            note = f"{label} is not accepted in {file}: a gate was missed, or a run failed"
-            fine = not any(outcome.code for outcome in outcomes)
-            print_notes(f"accepted {label} in {file}" if fine else note)
+            _print_acceptance(plan.history, passed=not any(outcome.code for outcome in outcomes))
         return suite_result(plan, outcomes, dry=dry)
 
-    paths_of_runs = [path for run in plan.runs for path in (*run.reads, *run.wide, *run.save)]
+    paths_of_runs = [
+        path for run in plan.runs for path in (*run.reads, *run.input_patterns, *run.save)
+    ]
     paths_of_runs += [plan.history.file] if plan.history else []
     paths = [*files, *dict.fromkeys(paths_of_runs)]
     request = CommandRequest(SUITE, paths, output, Gates(), dry=dry)
     run_command(request, compute, findings=findings)
 
 
-def _findings(one: RunOutcome, config: str) -> list[Finding]:
+def _print_acceptance(history: HistoryTarget, *, passed: bool) -> None:
+    """Print whether the label of a batch became the reference in its history."""
+    note = f"accepted {history.label} in {history.file}"
+    if not passed:
+        note = (
+            f"{history.label} is not accepted in {history.file}: a gate was missed, or a run failed"
+        )
+    print_notes(note)
+
+
+def _findings(outcome: RunOutcome, config: str) -> list[Finding]:
     """Return the annotations of a run; those without a file refer to the YAML file."""
     from clfeval.views.ci import bug_findings, error_findings, gate_findings
 
-    tables = (split_path(path)[1] for path in one.run.files)
-    found = gate_findings(one.gates, [*filter(os.path.isfile, tables), config], ())
-    if one.fault is not None:
-        found += error_findings(one.fault)
-    elif one.code == ExitCode.BUG:
-        found += bug_findings(one.said[:-1])
-    return found
+    tables = (split_path(path)[1] for path in outcome.run.files)
+    findings = gate_findings(outcome.gates, [*filter(os.path.isfile, tables), config], ())
+    if outcome.fault is not None:
+        findings += error_findings(outcome.fault)
+    elif outcome.code == ExitCode.BUG:
+        findings += bug_findings(outcome.lines[:-1])
+    return findings
 
 
-def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
+def _print_outcome(head: str, outcome: RunOutcome, output: Output) -> None:
     """Print the outcome of a run: one line, with its errors below."""
-    from clfeval.pages.batches import DOUBTFUL, FAILED, MET, WAITS, WARNED
+    from clfeval.pages.batches import DOUBTFUL, FAILED
 
-    name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
-    said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:MAX_RUN_LINES]
-    if not output.quiet or not (fine or wants_json()):
-        words = f" ({one.run.place})" if failed else ""
-        if said and not failed and (fine or not wants_json()):
-            shown = said[:1] if fine and not output.verbose else said
-            left = len(one.said) - len(shown)
-            words = f"{' ' if one.state == WAITS else ': '}{'; '.join(shown)}"
-            words += f"; {left:,} more" if left else ""
-        warned = f"{MET}, {format_count(one.warned, 'warning')}"
-        print_notes(f"{head}{name}: {warned if one.state == WARNED else one.state}{words}")
-    if wants_json() and one.fault is not None:
-        print_notes(*error_lines(one.fault, run=name))
-    elif wants_json() and one.code == ExitCode.BUG:
-        print_notes(bug_line(one.said[:-1], one.said[-1], run=name))
+    name = outcome.run.name
+    failed = outcome.state in (FAILED, DOUBTFUL)
+    is_bug = outcome.code == ExitCode.BUG
+    lines = outcome.lines if output.verbose or is_bug else outcome.lines[:MAX_RUN_LINES]
+    if not output.quiet or (outcome.code and not wants_json()):
+        remark = f" ({outcome.run.place})" if failed else ""
+        if lines and not failed and not (outcome.code and wants_json()):
+            remark = _outcome_remark(outcome, lines, verbose=output.verbose)
+        print_notes(f"{head}{name}: {_outcome_state(outcome)}{remark}")
+    if wants_json() and outcome.fault is not None:
+        print_notes(*error_lines(outcome.fault, run=name))
+    elif wants_json() and is_bug:
+        print_notes(bug_line(outcome.lines[:-1], outcome.lines[-1], run=name))
     elif wants_json():
-        print_notes(*gate_lines([replace(gate, run=None) for gate in one.gates], run=name))
+        print_notes(*gate_lines([replace(gate, run=None) for gate in outcome.gates], run=name))
     elif failed:
-        print_notes(*(f"{name}: {line}" for line in said))
+        print_notes(*(f"{name}: {line}" for line in lines))
     if output.verbose:
-        print_notes(*(f"{name}: wrote {path}" for path in one.wrote))
+        print_notes(*(f"{name}: wrote {path}" for path in outcome.saved))
+
+
+def _outcome_state(outcome: RunOutcome) -> str:
+    """Return the state of a run, with the number of its warnings."""
+    from clfeval.pages.batches import MET, WARNED
+
+    if outcome.state != WARNED:
+        return outcome.state
+    return f"{MET}, {format_count(outcome.warned, 'warning')}"
+
+
+def _outcome_remark(outcome: RunOutcome, lines: Sequence[str], *, verbose: bool) -> str:
+    """Return the lines of a run that follow its state; of a passed run the first, unless verbose.
+
+    lines: the first lines of the outcome, or all of them.
+    """
+    from clfeval.pages.batches import WAITS
+
+    printed = lines if outcome.code or verbose else lines[:1]
+    further = len(outcome.lines) - len(printed)
+    remark = f"{' ' if outcome.state == WAITS else ': '}{'; '.join(printed)}"
+    return f"{remark}; {further:,} more" if further else remark
 
 
 TABLES = Path(__file__).parent.parent / "example"
@@ -464,23 +498,25 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
     if len(folders) > 1:
         raise bad_option("example takes one folder", f"clfeval example {folders[0]}")
     folder = Path(*folders)
-    tables = {folder / one.name: one.read_text("utf-8") for one in sorted(TABLES.glob("*.csv"))}
+    tables = {
+        folder / source.name: source.read_text("utf-8") for source in sorted(TABLES.glob("*.csv"))
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in tables.items():
             if path.exists() and path.read_text("utf-8", errors="replace") != text:
-                what = "a different file has this name"
+                message = "a different file has this name"
                 hint = "name another folder: clfeval example DIR"
-                raise UsageError.new(what, "output", f"{path}", hint=hint)
+                raise UsageError.new(message, "output", f"{path}", hint=hint)
         for path, text in tables.items():
             with closing(Draft(path)) as draft:
                 draft.stream.write(text)
                 draft.replace_target(READABLE)
     except OSError as error:
-        what = f"cannot write the example: {error.strerror}"
-        raise UsageError.new(what, "output", f"{folder}") from None
+        message = f"cannot write the example: {error.strerror}"
+        raise UsageError.new(message, "output", f"{folder}") from None
     lines = [f"Wrote {', '.join(map(str, tables))}. Now try, for example:\n"]
-    for name, file, *more in TRIES:
-        words = ["clfeval", name, str(folder / file), *more]
+    for name, file, *options in TRIES:
+        words = ["clfeval", name, str(folder / file), *options]
         lines.append(f"  {format_command_line(words)}\n")
     print_result(lines, for_people=True)

@@ -236,8 +236,8 @@ class PowerSums:
         if not 0 < self.sums[0] <= 2 * rows:
             return None
         mean = first / rows
-        around = second - rows * mean**2
-        squares = around if around > _DUST * self.sums[2] else 0.0
+        centred = second - rows * mean**2
+        squares = centred if centred > _DUST * self.sums[2] else 0.0
         fourth += -4 * mean * third + 6 * mean**2 * second - 3 * rows * mean**4
         return mean, _mean_estimate(squares, fourth, rows, fewest)
 
@@ -257,7 +257,8 @@ class RiskSums:
         f = (y - r p) M / sum p, r the ratio. fewest: the rows of the smaller class. None where less
         than half of the rows are left, or nothing is expected.
         """
-        n, y = self.every - part.every, self.positive - part.positive
+        n = self.every - part.every
+        y = self.positive - part.positive
         if not (0 < self.every[0] <= 2 * n[0] and n[1] > 0):
             return None
         r = float(y[0] / n[1])

@@ -54,7 +54,7 @@ def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0)
     """
     if comparisons < 1 or turn < 0:
         raise ValueError(f"{comparisons} comparisons with a turn of {turn}")
-    least = critical_value(level)  # raises ValueError for an invalid level
+    lowest = critical_value(level)  # raises ValueError for an invalid level
     if comparisons == 1 and not turn:
         return level
     tail = (1 - level) / comparisons
@@ -63,7 +63,7 @@ def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0)
         beyond = math.erfc(float(c) / _ROOT2) + turn / math.pi * math.exp(-(float(c) ** 2) / 2)
         return np.asarray(beyond > tail)
 
-    c, _ = bisect(too_near, np.asarray(least), np.asarray(_MOST_ERRORS))
+    c, _ = bisect(too_near, np.asarray(lowest), np.asarray(_MOST_ERRORS))
     return 1 - math.erfc(float(c) / _ROOT2)
 
 
@@ -74,12 +74,13 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. ValueError unless 0 < level
     < 1.
     """
-    free, tail = np.asarray(df, np.float64), tail_probability(level)
+    free = np.asarray(df, np.float64)
+    tail = tail_probability(level)
     if not np.isfinite(free).any():
         return np.where(free > 0, critical_value(level), np.nan)
     with np.errstate(invalid="ignore"):
-        found = np.where(np.isinf(free), critical_value(level), -special().stdtrit(free, tail))
-    return np.where(free > 0, found, np.nan)
+        quantile = np.where(np.isinf(free), critical_value(level), -special().stdtrit(free, tail))
+    return np.where(free > 0, quantile, np.nan)
 
 
 def student_quantile_array(df: float, p: Floats) -> Floats:
@@ -88,17 +89,18 @@ def student_quantile_array(df: float, p: Floats) -> Floats:
 
 
 def bisect(
-    holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _MOST_STEPS
+    holds: Callable[[Floats], Bools], inner: Floats, outer: Floats, *, times: int = _MOST_STEPS
 ) -> tuple[Floats, Floats]:
-    """Return brackets of the point between `near` and `far` where `holds` becomes false.
+    """Return brackets of the point between `inner` and `outer` where `holds` becomes false.
 
-    near and far broadcast, and `holds` treats every element by itself.
+    inner and outer broadcast, and `holds` treats every element by itself.
     """
     for _ in range(times):
-        middle = (near + far) / 2
+        middle = (inner + outer) / 2
         yes = holds(middle)
-        near, far = np.where(yes, middle, near), np.where(yes, far, middle)
-    return near, far
+        inner = np.where(yes, middle, inner)
+        outer = np.where(yes, outer, middle)
+    return inner, outer
 
 
 _MAX_EXACT_TOSSES = 1000  # tosses for which probabilities are exact
@@ -111,8 +113,8 @@ def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
     """
     free, far = np.broadcast_arrays(np.asarray(df, np.float64), np.asarray(t, np.float64))
     with np.errstate(invalid="ignore"):
-        found = np.where(np.isinf(free), special().ndtr(-far), special().stdtr(free, -far))
-        return np.where((free > 0) & (far >= 0), np.where(np.isinf(far), 0.0, found), np.nan)
+        tail = np.where(np.isinf(free), special().ndtr(-far), special().stdtr(free, -far))
+        return np.where((free > 0) & (far >= 0), np.where(np.isinf(far), 0.0, tail), np.nan)
 
 
 def chi_square_tail(df: int, x: float) -> float:

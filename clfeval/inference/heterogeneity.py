@@ -22,7 +22,8 @@ from clfeval.records import dataclass
 
 FEWEST = 3  # groups for a mean with limits
 FEWEST_FOR_NEW = 5  # groups for a prediction interval of a new one
-_TAU_QUANTILES, _DRAWS_EACH = 256, 16  # of the distribution of tau, and draws with each
+_TAU_QUANTILES = 256  # of the distribution of tau
+_DRAWS_EACH = 16  # draws with each of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ def _uniform_points(n: int) -> tuple[Floats, Floats]:
 def _radical_inverse(n: int, base: int) -> Floats:
     """Return 1..n with their digits mirrored at the point, 0..1. Source: Halton 1960."""
     remaining = np.arange(1, n + 1)
-    place, mirrored = 1.0, np.zeros(n)
+    place = 1.0
+    mirrored = np.zeros(n)
     while remaining.any():
         place /= base
         mirrored += place * (remaining % base)

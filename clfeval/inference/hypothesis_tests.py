@@ -28,9 +28,10 @@ def mid_p(a: int, b: int) -> float:
     """
     if a == b:
         return 1.0
-    n, least = a + b, min(a, b)
-    below = binomial_tail(least - 1, n) if least else 0.0
-    return min(1.0, below + binomial_tail(least, n))
+    n = a + b
+    lesser = min(a, b)
+    below = binomial_tail(lesser - 1, n) if lesser else 0.0
+    return min(1.0, below + binomial_tail(lesser, n))
 
 
 def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
@@ -44,11 +45,12 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
     Source: Cochran 1950, Biometrika 37:256.
     """
     k = right.shape[1]
-    each, by_row = (n @ right).astype(np.float64), right.sum(axis=1)
-    apart = float(n @ (by_row * (k - by_row)))
-    if not apart:
+    right_rows = (n @ right).astype(np.float64)
+    by_row = right.sum(axis=1)
+    disagreement = float(n @ (by_row * (k - by_row)))
+    if not disagreement:
         return math.nan, 1.0
-    q = (k - 1) * k * float(((each - each.mean()) ** 2).sum()) / apart
+    q = (k - 1) * k * float(((right_rows - right_rows.mean()) ** 2).sum()) / disagreement
     return q, chi_square_tail(k - 1, q)
 
 
@@ -71,7 +73,9 @@ def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLi
         return np.asarray(np.abs(value) > reach)
 
     z, _ = bisect(excludes_zero, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
-    p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
+    p = np.reshape(
+        [math.erfc(distance / math.sqrt(2)) for distance in z.ravel().tolist()], value.shape
+    )
     return np.where(np.isnan(value), np.nan, p)
 
 
@@ -83,7 +87,8 @@ def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) 
     Kolmogorov's limit, conservative for variables without ties. All (k,); 1 where a class has no
     row, NaN where the gap is. Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
     """
-    p, n = np.asarray(positives, np.float64), np.asarray(negatives, np.float64)
+    p = np.asarray(positives, np.float64)
+    n = np.asarray(negatives, np.float64)
     with np.errstate(invalid="ignore"):
         return np.asarray(
             special().kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64
@@ -93,41 +98,49 @@ def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) 
 def benjamini_hochberg(p_values: Floats) -> Floats:
     """Return p-values adjusted for the false discovery rate, (m,); NaN stays NaN.
 
-    With p sorted upwards, the adjusted i-th of m that are known is min over j >= i of m p_j / j.
+    With p sorted upwards, the adjusted i-th of m that are defined is min over j >= i of m p_j / j.
     Source: Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289.
     """
     p = np.asarray(p_values, np.float64)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")][::-1]
+    defined = np.flatnonzero(~np.isnan(p))
+    order = defined[np.argsort(p[defined], kind="stable")][::-1]
     ranks = np.arange(len(order), 0, -1)
     adjusted = np.full(len(p), np.nan)
     adjusted[order] = np.minimum.accumulate(p[order] * (len(order) / ranks))
     return adjusted
 
 
-DRAWS, MIN_PERMUTATIONS = 999, 99  # of rows up to 2**25 / 999, and of many
+DRAWS = 999  # of rows up to 2**25 / 999
+MIN_PERMUTATIONS = 99  # of many rows
 _AT_ONCE = 2**25  # rows drawn in all, and rows of counts held
 _FAR = 40.0  # standard deviations beyond which a probability is 0 as a float
 
 
-def random_true_positives(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
+def random_true_positives(
+    positives: int, negatives: int, predicted_positives: int
+) -> tuple[Ints, Floats]:
     """Return the possible true positives of a random prediction, and their probabilities.
 
     P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric; (s,) each, s at most min(P, m) + 1; m
     predicted positives; negligible tails are omitted.
     """
-    p, n, m = float(positives), float(negatives), float(called)
+    p = float(positives)
+    n = float(negatives)
+    m = float(predicted_positives)
     mean = m * p / (p + n)
-    spread = _FAR * np.sqrt(mean * (n / (p + n)) * (p + n - m) / max(p + n - 1, 1)) + _FAR
-    low, high = max(0.0, m - n, np.floor(mean - spread)), min(p, m, np.ceil(mean + spread))
+    reach = _FAR * np.sqrt(mean * (n / (p + n)) * (p + n - m) / max(p + n - 1, 1)) + _FAR
+    low = max(0.0, m - n, np.floor(mean - reach))
+    high = min(p, m, np.ceil(mean + reach))
     t = np.arange(low, high + 1)
 
     log_factorial = special().gammaln  # of one more
 
-    def chosen(k: Floats, of: float) -> Floats:
-        return np.asarray(log_factorial(of + 1) - log_factorial(k + 1) - log_factorial(of - k + 1))
+    def log_combinations(k: Floats, total: float) -> Floats:
+        return np.asarray(
+            log_factorial(total + 1) - log_factorial(k + 1) - log_factorial(total - k + 1)
+        )
 
-    logs = chosen(t, p) + chosen(m - t, n)
+    logs = log_combinations(t, p) + log_combinations(m - t, n)
     shares = np.exp(logs - logs.max())
     return t.astype(np.int64), shares / shares.sum()
 
@@ -143,26 +156,29 @@ def random_average_precision(n: Counts, positives: float) -> float:
     NaN without positives.
     Source: Bestgen 2015, Prague Bulletin of Mathematical Linguistics 103:131, extended to ties.
     """
-    each = np.asarray(n, np.float64)[::-1]
-    each = each[each > 0]
-    total, upto = float(each.sum()), np.cumsum(each)
+    rows = np.asarray(n, np.float64)[::-1]
+    rows = rows[rows > 0]
+    total = float(rows.sum())
+    rows_above = np.cumsum(rows)
     if not positives:
         return float("nan")
-    both = (positives - 1) / (total * (total - 1)) if total > 1 else 0.0
-    return float((each * (1 / total + (upto - 1) * both) / upto).sum())
+    pair_share = (positives - 1) / (total * (total - 1)) if total > 1 else 0.0
+    return float((rows * (1 / total + (rows_above - 1) * pair_share) / rows_above).sum())
 
 
 def permuted_positives(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Counts]:
     """Yield the positives at each of m scores, (b, m), under 99 to 999 permutations."""
-    total, m = int(n.sum()), len(n)
+    total = int(n.sum())
+    m = len(n)
     draws = max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(total, 1)))
-    owner, step = np.repeat(np.arange(m), n), max(1, _AT_ONCE // 8 // max(m, 1))
+    owner = np.repeat(np.arange(m), n)
+    step = max(1, _AT_ONCE // 8 // max(m, 1))
     for start in range(0, draws, step):
-        found = np.empty((min(step, draws - start), m), np.int64)
-        for row in found:
-            some = rng.choice(total, positives, replace=False, shuffle=False)
-            row[:] = np.bincount(owner[some], minlength=m)
-        yield found
+        permuted = np.empty((min(step, draws - start), m), np.int64)
+        for row in permuted:
+            sampled = rng.choice(total, positives, replace=False, shuffle=False)
+            row[:] = np.bincount(owner[sampled], minlength=m)
+        yield permuted
 
 
 _MOST_PERMUTED = 2**15  # rows, beyond which the limit distribution is used
@@ -194,7 +210,8 @@ def separation_test(
     if total > _MOST_PERMUTED:
         size = hits * (total - hits) / total
         return float(special().kolmogorov(observed * math.sqrt(size))), "Kolmogorov distribution"
-    draws, larger = 0, 0
+    draws = 0
+    larger = 0
     for permuted in permuted_positives(n, hits, rng):
         distances = distance(scores, permuted, n - permuted)
         larger += int((distances >= observed * (1 - _TIE_TOLERANCE)).sum())
@@ -204,18 +221,22 @@ def separation_test(
 
 def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
     """Yield tables of C classes, (C, C), with permuted truth and unchanged predictions."""
-    truth, said = (
+    truth, predictions = (
         np.repeat(np.arange(len(table)), table.sum(axis=axis).astype(np.int64)) for axis in (1, 0)
     )
     for _ in range(max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(len(truth), 1)))):
-        cells = rng.permutation(truth) * len(table) + said
+        cells = rng.permutation(truth) * len(table) + predictions
         yield np.bincount(cells, minlength=table.size).reshape(table.shape)
 
 
-GROUPS, CALIBRATION_DRAWS = 10, 2000
-BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "simulation", "chi-square", "sandwich, Rao-Scott"
+GROUPS = 10
+CALIBRATION_DRAWS = 2000
+BY_DRAWS = "simulation"
+BY_CHI_SQUARE = "chi-square"
+BY_SANDWICH = "sandwich, Rao-Scott"
 BY_CLUSTERS = "sandwich by clusters, Rao-Scott"
-_FEW, _WIDTH = 64, 0.5  # scores up to which each is simulated singly; else in cells of log odds
+_FEW = 64  # scores up to which each is simulated singly
+_WIDTH = 0.5  # in log odds, of the cells in which more of them are simulated
 _TABLED = 200  # rows up to which outcomes are tabulated
 _PLENTY = 25.0  # variance from which on a number of positives is normal
 _ROUNDING = 1e-9
@@ -356,29 +377,33 @@ def _sandwich_test(
 
 def _group_starts(rows: Counts) -> Ints:
     """Return the start index of each group."""
-    below, k = rows.cumsum(dtype=np.float64), np.arange(1, GROUPS)  # units may be 2**60
-    at = np.searchsorted(below, k * (below[-1] / GROUPS))
-    middle = GROUPS * (2 * below[at] - rows[at])
-    at += middle < 2 * k * below[-1] * (1 - _ROUNDING)
-    return np.unique(np.append(0, at[at < len(rows)]))
+    below = rows.cumsum(dtype=np.float64)  # units may be 2**60
+    k = np.arange(1, GROUPS)
+    starts = np.searchsorted(below, k * (below[-1] / GROUPS))
+    middle = GROUPS * (2 * below[starts] - rows[starts])
+    starts += middle < 2 * k * below[-1] * (1 - _ROUNDING)
+    return np.unique(np.append(0, starts[starts < len(rows)]))
 
 
 def _group_sums(p: Floats, x: Floats, positives: Counts, rows: Counts, first: Ints) -> Floats:
     """Return the sums over groups of n, r, v, v z, v z² and z r, (6, g), z = x - the middle x."""
-    sums, middle = np.empty((6, len(first))), x[len(x) // 2]
+    sums = np.empty((6, len(first)))
+    middle = x[len(x) // 2]
     for g, (start, stop) in enumerate(pairwise([*first.tolist(), len(p)])):
-        n, chance, z = rows[start:stop], p[start:stop], x[start:stop] - middle
+        n = rows[start:stop]
+        chance = p[start:stop]
+        z = x[start:stop] - middle
         v = n * chance
         r = positives[start:stop] - v
         v *= 1 - chance
         vz = v * z
-        sums[:, g] = [one.sum() for one in (n, r, v, vz, vz * z, z * r)]
+        sums[:, g] = [terms.sum() for terms in (n, r, v, vz, vz * z, z * r)]
     return sums
 
 
-def _statistics(r: Floats, along: Floats, v: Floats, spread: float, first: Ints) -> Floats:
+def _statistics(r: Floats, along: Floats, v: Floats, variance: float, first: Ints) -> Floats:
     """Return both test statistics, (2, d), from residuals r (m, d) and their sums by z, (d,)."""
-    line = r.sum(axis=0) ** 2 / v.sum() + (along**2 / spread if spread > 0 else 0.0)
+    line = r.sum(axis=0) ** 2 / v.sum() + (along**2 / variance if variance > 0 else 0.0)
     groups = np.add.reduceat(r, first, axis=0) ** 2 / np.add.reduceat(v, first)[:, None]
     return np.array([line, groups.sum(axis=0)])
 
@@ -387,7 +412,7 @@ def _simulated_statistics(
     p: Floats,
     x: Floats,
     rows: Counts,
-    spread: float,
+    variance: float,
     cells: Ints,
     first: Ints,
     rng: np.random.Generator,
@@ -396,30 +421,35 @@ def _simulated_statistics(
 
     cells: where each cell begins. The variation of z within cells is one normal number per draw.
     """
-    mean, each = rows * p, rows * p * (1 - p)
-    n, mean, v, vx = (np.add.reduceat(one, cells)[:, None] for one in (rows, mean, each, each * x))
+    mean = rows * p
+    variances = rows * p * (1 - p)
+    n, mean, v, vx = (
+        np.add.reduceat(values, cells)[:, None] for values in (rows, mean, variances, variances * x)
+    )
     z = vx / v - vx.sum() / v.sum()
-    inside = max(spread - float((v * z**2).sum()), 0.0) if len(cells) < len(p) else 0.0
-    r, many = np.empty((len(cells), CALIBRATION_DRAWS)), v[:, 0] >= _PLENTY
-    r[many] = rng.standard_normal((many.sum(), CALIBRATION_DRAWS)) * np.sqrt(v[many])
-    few = n[~many, 0], np.minimum(mean[~many] / n[~many], 1.0)[:, 0]
-    r[~many] = _draw_binomials(*few, rng) - mean[~many]
-    along = (z * r).sum(axis=0) + np.sqrt(inside) * rng.standard_normal(CALIBRATION_DRAWS)
-    return _statistics(r, along, v[:, 0], spread, np.searchsorted(cells, first))
+    variance_within = max(variance - float((v * z**2).sum()), 0.0) if len(cells) < len(p) else 0.0
+    r = np.empty((len(cells), CALIBRATION_DRAWS))
+    plentiful = v[:, 0] >= _PLENTY
+    r[plentiful] = rng.standard_normal((plentiful.sum(), CALIBRATION_DRAWS)) * np.sqrt(v[plentiful])
+    rare = n[~plentiful, 0], np.minimum(mean[~plentiful] / n[~plentiful], 1.0)[:, 0]
+    r[~plentiful] = _draw_binomials(*rare, rng) - mean[~plentiful]
+    along = (z * r).sum(axis=0) + np.sqrt(variance_within) * rng.standard_normal(CALIBRATION_DRAWS)
+    return _statistics(r, along, v[:, 0], variance, np.searchsorted(cells, first))
 
 
 def _draw_binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
     """Return binomial draws, (k, draws): for few rows, shuffled multinomial counts of outcomes."""
-    found, log = np.empty((len(n), CALIBRATION_DRAWS)), special()
+    draws = np.empty((len(n), CALIBRATION_DRAWS))
+    log = special()
     for i, (rows, chance) in enumerate(zip(n.tolist(), p.tolist(), strict=True)):
         if rows > _TABLED:
-            found[i] = rng.binomial(rows, chance, CALIBRATION_DRAWS)
+            draws[i] = rng.binomial(rows, chance, CALIBRATION_DRAWS)
             continue
         k = np.arange(rows + 1)
         share = log.xlogy(k, chance) + log.xlog1py(rows - k, -chance)
         share = np.exp(
             share - log.gammaln(k + 1) - log.gammaln(rows - k + 1) + log.gammaln(rows + 1)
         )
-        each = rng.multinomial(CALIBRATION_DRAWS, share / share.sum())
-        found[i] = rng.permutation(np.repeat(k, each))
-    return found
+        repetitions = rng.multinomial(CALIBRATION_DRAWS, share / share.sum())
+        draws[i] = rng.permutation(np.repeat(k, repetitions))
+    return draws

@@ -44,29 +44,32 @@ class SamplingUnits(Protocol):
 
 
 def power_sums(
-    values: Floats | Influence, counts: Sequence[Counts], each: Sequence[Counts]
+    values: Floats | Influence, counts: Sequence[Counts], weights: Sequence[Counts]
 ) -> tuple[Floats, Floats, Floats]:
     """Return the weighted sums over rows of f f', (k, k), of f² and of f⁴, (k,) each.
 
-    values (k, m): f; counts and each, one (m,): kinds of 0 counts are ignored; each: the weights q.
-    Or values is the Influence on one measure; counts and each of positives and of negatives.
+    values (k, m): f; counts and weights q, one (m,) each: kinds of 0 counts are ignored.
+    Or values is the Influence on one measure; counts and weights of positives and of negatives.
     """
     k = 1 if isinstance(values, Influence) else len(values)
-    products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-    if isinstance(values, Influence) and values.powers is not None and each is counts:
+    products = np.zeros((k, k))
+    second = np.zeros(k)
+    fourth = np.zeros(k)
+    if isinstance(values, Influence) and values.powers is not None and weights is counts:
         second[0], fourth[0] = values.powers()
         return second[None], second, fourth
-    for y, of, weights in zip((True, False), counts, each, strict=False):
-        for start in range(0, len(of), _BLOCK):
+    for y, class_counts, class_weights in zip((True, False), counts, weights, strict=False):
+        for start in range(0, len(class_counts), _BLOCK):
             part = slice(start, start + _BLOCK)
-            there = np.flatnonzero(of[part] > 0)
-            if not len(there):
+            present = np.flatnonzero(class_counts[part] > 0)
+            if not len(present):
                 continue
             if isinstance(values, Influence):
-                f = values.at(there + start, y)[None]
+                f = values.values_at(present + start, y)[None]
             else:
-                f = values[:, part][:, there]
-            n, squared = weights[part][there], f * f
+                f = values[:, part][:, present]
+            n = class_weights[part][present]
+            squared = f * f
             weighed = n * squared
             sums = weighed.sum(axis=1)
             second += sums
@@ -124,11 +127,11 @@ def influence_covariance(
     Kish 1965, Survey Sampling, section 11.7; df: Satterthwaite 1946, Biometrics Bulletin 2:110.
     """
     values = f if isinstance(f, Influence) else np.atleast_2d(np.asarray(f, np.float64))
-    counts = [np.asarray(one) for one in (n if isinstance(f, Influence) else [n])]
+    counts = [np.asarray(class_counts) for class_counts in (n if isinstance(f, Influence) else [n])]
     m = values.m if isinstance(values, Influence) else values.shape[1]
-    if any(one.shape != (m,) for one in counts):
+    if any(class_counts.shape != (m,) for class_counts in counts):
         raise ValueError("influence values and counts differ in length")
-    total = float(sum(one.sum() for one in counts))
+    total = float(sum(class_counts.sum() for class_counts in counts))
     products, second, fourth = power_sums(values, counts, counts)
     covariance = mean_covariance(products, total, total)
     if clusters is None:
@@ -136,11 +139,13 @@ def influence_covariance(
         return CovarianceEstimate(covariance, df, np.ones(len(second)), total)
     products, kurtosis = clusters.moments(values)
     size = clusters.size
-    together = mean_covariance(products, total, 0.0 if clusters.too_few else size)
+    clustered_covariance = mean_covariance(products, total, 0.0 if clusters.too_few else size)
     rows = np.diag(covariance)
-    effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
+    effect = np.divide(
+        np.diag(clustered_covariance), rows, out=np.full_like(rows, np.nan), where=rows > 0
+    )
     df = degrees_of_freedom(size, kurtosis, min(fewest, size))
-    return CovarianceEstimate(together, df, effect, size)
+    return CovarianceEstimate(clustered_covariance, df, effect, size)
 
 
 def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> float:
@@ -207,29 +212,32 @@ def confidence_limits(
     undefined, and without a degree of freedom.
     Errors: ValueError unless 0 < level < 1, and for a logit of a range without ends.
     """
-    x, far = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(error, np.float64))
+    x, errors = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(error, np.float64))
     if scale in ("logit", "fisher") and not np.isfinite(high - low):
         raise ValueError("an unbounded range has no logit")
     if scale == "log" and not np.isfinite(low):
-        up, down = confidence_limits(
-            high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df
+        nearest, farthest = confidence_limits(
+            high - x, errors, scale=scale, low=0, high=np.inf, level=level, df=df
         )
-        return high - down, high - up
+        return high - farthest, high - nearest
     q = student_quantile(np.inf if df is None else df, level=level)
-    known = (x > low) & (x < high) & (far > _DUST * np.abs(x)) & np.isfinite(far)
-    x, reach = np.where(known, x, np.nan), q * np.where(known, far, np.nan)
+    defined = (x > low) & (x < high) & (errors > _DUST * np.abs(x)) & np.isfinite(errors)
+    x = np.where(defined, x, np.nan)
+    reach = q * np.where(defined, errors, np.nan)
     if scale == "identity":
-        ends = x - reach, x + reach
+        limits = x - reach, x + reach
     elif scale == "log":
         factor = np.exp(np.minimum(reach / x, 700))
         with np.errstate(over="ignore"):
-            ends = x / factor, x * factor
+            limits = x / factor, x * factor
     else:
-        up, down = x - low, high - x
-        factor = np.exp(np.minimum(reach * (high - low) / (up * down), 700))
-        lower, upper = up + down * factor, up + down / factor
-        ends = low + (high - low) * up / lower, low + (high - low) * up / upper
-    return np.maximum(np.minimum(ends[0], x), low), np.minimum(np.maximum(ends[1], x), high)
+        from_low = x - low
+        to_high = high - x
+        factor = np.exp(np.minimum(reach * (high - low) / (from_low * to_high), 700))
+        lower = from_low + to_high * factor
+        upper = from_low + to_high / factor
+        limits = low + (high - low) * from_low / lower, low + (high - low) * from_low / upper
+    return np.maximum(np.minimum(limits[0], x), low), np.minimum(np.maximum(limits[1], x), high)
 
 
 def measure_difference(
@@ -261,18 +269,21 @@ def measure_difference(
         raise ValueError("a low limit must not exceed its high one")
     if np.any(np.abs(cosine) > 1):
         raise ValueError("a correlation must lie between -1 and 1")
-    l1, u1, l2, u2 = np.minimum(l1, f1), np.maximum(u1, f1), np.minimum(l2, f2), np.maximum(u2, f2)
-    known = ~np.logical_or.reduce(np.broadcast_arrays(*map(np.isnan, (l1, u1, l2, u2, cosine))))
+    l1 = np.minimum(l1, f1)
+    u1 = np.maximum(u1, f1)
+    l2 = np.minimum(l2, f2)
+    u2 = np.maximum(u2, f2)
+    defined = ~np.logical_or.reduce(np.broadcast_arrays(*map(np.isnan, (l1, u1, l2, u2, cosine))))
     with np.errstate(invalid="ignore", over="ignore"):
         value = np.asarray(f1 - f2)
         # the method keeps within these bounds, its rounding may not
         low = np.maximum(value - _third_side(f1 - l1, u2 - f2, cosine), l1 - u2)
         high = np.minimum(value + _third_side(u1 - f1, f2 - l2, cosine), u1 - l2)
-    finite = known & np.isfinite(value)
+    finite = defined & np.isfinite(value)
     return (
         value,
-        np.where(finite, low, np.where(known & (value == -np.inf), value, np.nan)),
-        np.where(finite, high, np.where(known & (value == np.inf), value, np.nan)),
+        np.where(finite, low, np.where(defined & (value == -np.inf), value, np.nan)),
+        np.where(finite, high, np.where(defined & (value == np.inf), value, np.nan)),
     )
 
 
@@ -308,7 +319,8 @@ def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
     return np.where(np.isinf(x) | np.isinf(y), np.inf, side)
 
 
-_LEAST_FACTOR, _MOST_FACTOR = 0.05, 2.0  # of the variance of a sum: bounds of correlated shares
+_LEAST_FACTOR = 0.05  # of the variance of a sum: bounds of correlated shares
+_MOST_FACTOR = 2.0
 _ROUNDING = 1e-9  # of numbers of clusters: what rounding leaves
 FEW_ERRORS = 3  # weighted rows of an outcome, below which their weights say nothing of others
 
@@ -337,13 +349,14 @@ def design_effect(
     """
     hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
     with np.errstate(divide="ignore", invalid="ignore"):
-        p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
-        spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
-        each = np.maximum(size / rows, heavy)
+        p = hits / rows
+        g = np.maximum(rows**2 / size, 1.0)
+        squares = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
+        cluster_rows = np.maximum(size / rows, heavy)
         if cautious:
-            spread = spread + (each * (0.5 - p)) ** 2 / 2
+            squares = squares + (cluster_rows * (0.5 - p)) ** 2 / 2
         alone = hits * (1 - p)
-        effect = np.where(alone > 0, np.maximum(spread / alone, 1), each)
+        effect = np.where(alone > 0, np.maximum(squares / alone, 1), cluster_rows)
     return np.where(rows > 0, np.where(g > 1 + _ROUNDING, effect, np.inf), np.nan), g
 
 
@@ -370,11 +383,12 @@ def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Fl
     Both broadcast; from the effect up, infinite with fewer than two clusters. ValueError unless
     0 < level < 1. Source: Korn and Graubard 1998, Survey Methodology 24:193.
     """
-    size, df = np.asarray(effect, np.float64), np.asarray(clusters, np.float64) - 1
+    size = np.asarray(effect, np.float64)
+    df = np.asarray(clusters, np.float64) - 1
     with np.errstate(invalid="ignore", over="ignore"):
         t = student_quantile(df, level=level)
-        found = size * np.maximum(t / critical_value(level), 1) ** 2
-    return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
+        divisor = size * np.maximum(t / critical_value(level), 1) ** 2
+    return np.where(df > 0, divisor, np.where(np.isnan(size), np.nan, np.inf))
 
 
 def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
@@ -383,38 +397,42 @@ def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
     variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
     where no part varies.
     """
-    parts, shared = np.asarray(variances), 2 * np.sum(covariances, axis=0)
-    whole = parts.sum(axis=0)
+    parts = np.asarray(variances)
+    shared = 2 * np.sum(covariances, axis=0)
+    total = parts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.where(whole > 0, 1 + shared / whole, 1.0)
+        factor = np.where(total > 0, 1 + shared / total, 1.0)
     return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(parts) - 1))
 
 
 def joint_shares(
     sums: ArrayLike,
     totals: ArrayLike,
-    parts: ArrayLike,
-    wholes: ArrayLike,
+    numerators: ArrayLike,
+    denominators: ArrayLike,
     heavy: ArrayLike = 0.0,
     largest: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """Return design effects and g (j, m), covariances (j, j, m) of shares k / n of the same rows.
 
-    k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   h = g / (g-1)
+    k = a . x   n = b . x   r = (a - (k/n) b) . x_c   h = g / (g-1)
     cov_ij = sum of r_i r_j sqrt(h_i h_j) / (n_i n_j)
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
-    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) select the counts of each
-    share; heavy (j, m) as for `design_effect`; largest (m,) as for `least_effect`. NaN where n = 0;
-    cov is infinite in one cluster.
+    of the products of any two; numerators a and denominators b (j, m, d) or (j, 1, d) select the
+    counts of each share; heavy (j, m) as for `design_effect`; largest (m,) as for `least_effect`.
+    NaN where n = 0; cov is infinite in one cluster.
     Source: as for `design_effect`; the residuals are the influence values of a ratio.
     """
-    s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
-    shape = (len(np.asarray(parts)), *x.shape)
-    a, b = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (parts, wholes))
-    k, n = (np.einsum("jmd,md->jm", one, x) for one in (a, b))
+    s = np.asarray(sums, np.float64)
+    x = np.asarray(totals, np.float64)
+    shape = (len(np.asarray(numerators)), *x.shape)
+    a = np.broadcast_to(np.asarray(numerators, np.float64), shape)
+    b = np.broadcast_to(np.asarray(denominators, np.float64), shape)
+    k = np.einsum("jmd,md->jm", a, x)
+    n = np.einsum("jmd,md->jm", b, x)
     kk, kn, nn = (
-        np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
+        np.einsum("jmd,mde,jme->jm", left, s, right) for left, right in ((a, a), (a, b), (b, b))
     )
     effect, g = design_effect(k, n, kk, kn, nn, heavy=heavy)
     if largest is not None:
@@ -427,8 +445,8 @@ def joint_shares(
 def share_divisor(
     sums: ArrayLike,
     totals: ArrayLike,
-    part: ArrayLike,
-    whole: ArrayLike,
+    numerator: ArrayLike,
+    denominator: ArrayLike,
     *,
     level: float,
     largest: Floats | None = None,
@@ -437,15 +455,17 @@ def share_divisor(
 
     totals (m, 4) are TP, FP, P and N. `heavy` is the weight of the heavier class of the share.
     """
-    s, x, w = (np.asarray(one, np.float64) for one in (sums, totals, whole))
+    s, x, w = (np.asarray(array, np.float64) for array in (sums, totals, denominator))
     lone = s[:, 2, 3] == 0
-    for hit, every in ((0, 2), (1, 3)):
-        lone &= np.isclose(s[:, hit, hit], s[:, hit, every], rtol=1e-9, atol=0)
+    for hit, class_total in ((0, 2), (1, 3)):
+        lone &= np.isclose(s[:, hit, hit], s[:, hit, class_total], rtol=1e-9, atol=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.nan_to_num([s[:, every, every] / x[:, every] for every in (2, 3)])
-    of = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
-    heavy = np.where(lone, np.where(of, each, 0.0).max(axis=0), 0.0)
-    shares = (np.asarray(part)[None], w[None])
+        class_weights = np.nan_to_num(
+            [s[:, class_total, class_total] / x[:, class_total] for class_total in (2, 3)]
+        )
+    in_share = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
+    heavy = np.where(lone, np.where(in_share, class_weights, 0.0).max(axis=0), 0.0)
+    shares = (np.asarray(numerator)[None], w[None])
     effect, g, _ = joint_shares(s, x, *shares, heavy=heavy, largest=largest)
     return np.asarray(count_divisor(effect, g, level=level)[0])
 
@@ -464,12 +484,15 @@ def rate_divisors(
     function along each share, the result has their shape.
     """
     a = np.nan_to_num(np.asarray(slopes, np.float64))
-    wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a), None]
-    parts = np.eye(4)[: len(a), None]
-    effect, g, cov = joint_shares(sums, totals, parts, wholes, largest=largest)
-    each = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(cov))
-    own, pairs = np.arange(len(a)), np.triu_indices(len(a), 1)
-    return count_divisor(effect, g, level=level) * sum_variance_factor(each[own, own], each[pairs])
+    denominators = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a), None]
+    numerators = np.eye(4)[: len(a), None]
+    effect, g, cov = joint_shares(sums, totals, numerators, denominators, largest=largest)
+    contributions = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(cov))
+    diagonal = np.arange(len(a))
+    pairs = np.triu_indices(len(a), 1)
+    return count_divisor(effect, g, level=level) * sum_variance_factor(
+        contributions[diagonal, diagonal], contributions[pairs]
+    )
 
 
 def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:

@@ -36,7 +36,8 @@ def wilson_limits(parts: Parts, z: float | Floats) -> tuple[Floats, Floats]:
 
 def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
     """Return k/n, (n-k)/n, k and n - k of the score interval; ValueError unless 0 <= k <= n."""
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    hits = np.asarray(k, np.float64)
+    trials = np.asarray(n, np.float64)
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
     misses = trials - hits
@@ -50,10 +51,12 @@ def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
     n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
     share of n). Both broadcast.
     """
-    hits, rows = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    hits = np.asarray(k, np.float64)
+    rows = np.asarray(n, np.float64)
     misses = rows - hits
-    least, most = np.minimum(hits, misses), np.maximum(hits, misses)
-    return np.asarray((rows < ENOUGH) | (least * rows < MIN_ERRORS_FROM_END**2 * most))
+    fewer = np.minimum(hits, misses)
+    greater = np.maximum(hits, misses)
+    return np.asarray((rows < ENOUGH) | (fewer * rows < MIN_ERRORS_FROM_END**2 * greater))
 
 
 def combine_proportions(
@@ -72,16 +75,21 @@ def combine_proportions(
     2008, Statistics in Medicine 27:1693, section 2.
     """
     z = critical_value(level)
-    value = down = up = least = most = np.zeros(())
+    value = distance_below = distance_above = lowest = highest = np.zeros(())
     for factor, (k, n) in ((a, counts[:2]), (b, counts[2:])):
         weight = np.asarray(factor, np.float64)
         p, below, above = wilson_distances(k, n, z)
         value = value + weight * p
-        down = np.hypot(down, weight * np.where(weight > 0, below, above))
-        up = np.hypot(up, weight * np.where(weight > 0, above, below))
-        least, most = least + np.minimum(weight, 0), most + np.maximum(weight, 0)
+        distance_below = np.hypot(distance_below, weight * np.where(weight > 0, below, above))
+        distance_above = np.hypot(distance_above, weight * np.where(weight > 0, above, below))
+        lowest = lowest + np.minimum(weight, 0)
+        highest = highest + np.maximum(weight, 0)
     # the method keeps within the range, its rounding may not
-    return value, np.maximum(value - down, least), np.minimum(value + up, most)
+    return (
+        value,
+        np.maximum(value - distance_below, lowest),
+        np.minimum(value + distance_above, highest),
+    )
 
 
 def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
@@ -162,14 +170,17 @@ def predictive_value(
     Errors: ValueError unless 0 <= k <= n, odds >= 0 and 0 < level < 1.
     Source: Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
     """
-    part, whole, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
+    numerator, denominator, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
     ratio = np.asarray(odds, np.float64)
     if np.any(ratio < 0):
         raise ValueError("odds must not be negative")
     # x / (x + y) keeps the digits next to 0 and next to 1, and neither side overflows
-    x, y = part * np.minimum(ratio, 1), whole / np.maximum(ratio, 1)
+    x = numerator * np.minimum(ratio, 1)
+    y = denominator / np.maximum(ratio, 1)
     with np.errstate(invalid="ignore", over="ignore"):
-        value, low, high = x / (x + y), x / (x + y * reach), x / (x + y / reach)
+        value = x / (x + y)
+        low = x / (x + y * reach)
+        high = x / (x + y / reach)
     return np.asarray(value), np.asarray(low), np.asarray(high)
 
 
@@ -180,11 +191,12 @@ def _rate_products(
     hits1, rows1, hits2, rows2 = (np.asarray(x, np.float64) for x in (k1, n1, k2, n2))
     if np.any(np.minimum(hits1, hits2) < 0) or np.any(hits1 > rows1) or np.any(hits2 > rows2):
         raise ValueError("k must lie between 0 and n")
-    misses1, misses2 = rows1 - hits1, rows2 - hits2
+    misses1 = rows1 - hits1
+    misses2 = rows2 - hits2
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = misses1 / rows1 / hits1 + misses2 / rows2 / hits2
-    some = np.minimum(misses1, misses2) > 0
-    return hits1 * rows2, hits2 * rows1, _limit_factor(np.where(some, variance, np.nan), z)
+    defined = np.minimum(misses1, misses2) > 0
+    return hits1 * rows2, hits2 * rows1, _limit_factor(np.where(defined, variance, np.nan), z)
 
 
 def _limit_factor(variance: Floats, z: float) -> Floats:
@@ -193,9 +205,11 @@ def _limit_factor(variance: Floats, z: float) -> Floats:
         return np.where(np.isfinite(variance), np.exp(z * np.sqrt(variance)), np.nan)
 
 
-def _quotient(part: Floats, whole: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:
+def _quotient(
+    numerator: Floats, denominator: Floats, reach: Floats
+) -> tuple[Floats, Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = np.asarray(part / whole)
+        value = np.asarray(numerator / denominator)
         return value, np.asarray(value / reach), np.asarray(value * reach)
 
 
@@ -215,18 +229,24 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
-    pairs, where = np.unique(
+    pairs, inverse = np.unique(
         np.column_stack([hits.ravel(), trials.ravel()]), axis=0, return_inverse=True
     )
-    x, m = pairs[:, 0], pairs[:, 1]
+    low, high = _exact_limits(pairs[:, 0], pairs[:, 1], tail)
+    index = inverse.reshape(hits.shape)
+    return low[index], high[index]
+
+
+def _exact_limits(x: Floats, m: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Return the exact limits of x of m, (k,) each, NaN where m = 0."""
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
-    rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
-    low = np.where(rare > 0, special().betaincinv(rare, often + 1, tail), 0.0)
-    high = np.where(often > 0, special().betainccinv(rare + 1, often, tail), 1.0)
-    few, none, index = 2 * x <= m, np.where(m > 0, 0.0, np.nan), where.reshape(hits.shape)
-    return (np.where(few, low, 1 - high) + none)[index], (np.where(few, high, 1 - low) + none)[
-        index
-    ]
+    rarer = np.minimum(x, m - x)
+    commoner = np.maximum(x, m - x)
+    low = np.where(rarer > 0, special().betaincinv(rarer, commoner + 1, tail), 0.0)
+    high = np.where(commoner > 0, special().betainccinv(rarer + 1, commoner, tail), 1.0)
+    below_half = 2 * x <= m
+    none = np.where(m > 0, 0.0, np.nan)
+    return np.where(below_half, low, 1 - high) + none, np.where(below_half, high, 1 - low) + none
 
 
 def weighted_count_limits(
@@ -259,8 +279,10 @@ def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Float
 
     Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
     """
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
-    tail, none = tail_probability(level), np.where(trials > 0, 0.0, np.nan)
+    hits = np.asarray(k, np.float64)
+    trials = np.asarray(n, np.float64)
+    tail = tail_probability(level)
+    none = np.where(trials > 0, 0.0, np.nan)
     low = np.where(hits > 0, special().betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
     high = np.where(
         hits < trials, special().betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0
@@ -274,7 +296,8 @@ def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, 
     Source: Agresti and Coull 1998, The American Statistician 52:119.
     """
     z = critical_value(level)
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    hits = np.asarray(k, np.float64)
+    trials = np.asarray(n, np.float64)
     m = np.where(trials > 0, trials + z * z, np.nan)
     p = (hits + z * z / 2) / m
     reach = z * np.sqrt(p * (1 - p) / m)
@@ -289,13 +312,17 @@ def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     """
     from scipy.stats import binom
 
-    rows, tail = np.asarray(n, np.float64), tail_probability(level)
-    whole, (low, high) = np.round(rows), clopper_pearson(k, n, level=level)
+    rows = np.asarray(n, np.float64)
+    tail = tail_probability(level)
+    whole_rows = np.round(rows)
+    low, high = clopper_pearson(k, n, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.asarray(k, np.float64) / rows
-        least, most = (binom.ppf(one, whole, p) / whole for one in (tail, 1 - tail))
-    some = (p > 0) & (p < 1) & (whole > 0)
-    return np.where(some, least, low), np.where(some, most, high)
+        lower, upper = (
+            binom.ppf(tail_share, whole_rows, p) / whole_rows for tail_share in (tail, 1 - tail)
+        )
+    inside_range = (p > 0) & (p < 1) & (whole_rows > 0)
+    return np.where(inside_range, lower, low), np.where(inside_range, upper, high)
 
 
 # the methods of --interval for shares of rows
@@ -335,8 +362,8 @@ def weighted_sign_test(a: float, b: float, squares: float) -> float:
     if a == b:
         return 1.0
     m = (a + b) ** 2 / squares
-    least = m * min(a, b) / (a + b)
-    return min(1.0, 2 * float(special().betainc(m - least, least + 1, 0.5)))
+    lesser = m * min(a, b) / (a + b)
+    return min(1.0, 2 * float(special().betainc(m - lesser, lesser + 1, 0.5)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -346,10 +373,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted, least = [0.0] * len(order), 0.0
+    adjusted = [0.0] * len(order)
+    running_maximum = 0.0
     for rank, index in enumerate(order):
-        least = max(least, min(1.0, (len(order) - rank) * p_values[index]))
-        adjusted[index] = least
+        running_maximum = max(running_maximum, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = running_maximum
     return adjusted
 
 
@@ -367,36 +395,40 @@ def flip_test(differences: ArrayLike) -> float:
     common unit of the differences. Zeros have no effect. Range 0..1, 1 where all are zero.
     Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
     """
-    given = np.asarray(differences, np.float64)
-    step = _common_unit(np.unique(np.abs(given)))
+    values = np.asarray(differences, np.float64)
+    step = _common_unit(np.unique(np.abs(values)))
     if not step:
         return 1.0
-    if np.abs(given).sum() > _MOST_SUMS * step:  # sums differ by two steps
-        z = (abs(float(given.sum())) - step) / math.sqrt(float((given**2).sum()))
+    if np.abs(values).sum() > _MOST_SUMS * step:  # sums differ by two steps
+        z = (abs(float(values.sum())) - step) / math.sqrt(float((values**2).sum()))
         return min(1.0, math.erfc(z / math.sqrt(2)))
-    steps = np.rint(given / step).astype(np.int64)
-    sizes, many = np.unique(np.abs(steps[steps != 0]), return_counts=True)
-    observed, most = abs(int(steps.sum())), int((sizes * many).sum())
+    steps = np.rint(values / step).astype(np.int64)
+    sizes, multiplicities = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    observed = abs(int(steps.sum()))
+    greatest = int((sizes * multiplicities).sum())
     if not observed:
         return 1.0
-    chances = np.ones(1)  # of (sum + most) / 2 over the clusters so far
-    for size, count in zip(sizes.tolist(), many.tolist(), strict=True):
-        each = np.zeros(size * count + 1)
+    chances = np.ones(1)  # of (sum + greatest) / 2 over the clusters so far
+    for size, count in zip(sizes.tolist(), multiplicities.tolist(), strict=True):
+        distribution = np.zeros(size * count + 1)
         logs = [
             math.lgamma(count + 1) - math.lgamma(i + 1) - math.lgamma(count - i + 1)
             for i in range(count + 1)
         ]
-        each[::size] = np.exp(np.array(logs) - count * math.log(2))
-        chances = np.convolve(chances, each)
-    ends = (most - observed) // 2  # both tails are alike
-    return min(1.0, 2 * float(chances[: ends + 1].sum()))
+        distribution[::size] = np.exp(np.array(logs) - count * math.log(2))
+        chances = np.convolve(chances, distribution)
+    tail_sums = (greatest - observed) // 2  # both tails are alike
+    return min(1.0, 2 * float(chances[: tail_sums + 1].sum()))
 
 
 def _common_unit(sizes: Floats) -> float:
     """Return the greatest common divisor of numbers up to rounding, by Euclid's algorithm."""
-    found, least = 0.0, _ROUNDING * float(sizes.max(initial=0.0))
+    divisor = 0.0
+    tolerance = _ROUNDING * float(sizes.max(initial=0.0))
     for size in sizes.tolist():
-        rest = size
-        while rest > least:
-            found, rest = rest, abs(found - rest * round(found / rest))
-    return found
+        remainder = size
+        while remainder > tolerance:
+            previous = divisor
+            divisor = remainder
+            remainder = abs(previous - divisor * round(previous / divisor))
+    return divisor

@@ -22,8 +22,10 @@ LOGIT = "DeLong, logit"
 OUTER = "DeLong, logit, and Newcombe's score interval"
 BORDER = "exact bound at the border"
 TIED = "none: all scores are equal"
-TOO_FEW, FEW_CLUSTERS = "too few rows", "too few clusters"
-CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
+TOO_FEW = "too few rows"
+FEW_CLUSTERS = "too few clusters"
+CLUSTERED = "DeLong by clusters, logit"
+WEIGHED = "DeLong by weights, logit"
 _BLOCK = 2**15  # scores per block, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
 
@@ -62,33 +64,37 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     Source: DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837; the logit: Pepe 2003, The
     Statistical Evaluation of Medical Tests for Classification and Prediction, chapter 5.
     """
-    pos, neg = _check_weights(positives), _check_weights(negatives)
+    pos = _check_weights(positives)
+    neg = _check_weights(negatives)
     if pos.shape != neg.shape:
         raise ValueError("positives and negatives differ in length")
     used = pos + neg > 0
     if not used.all():
-        pos, neg = pos[used], neg[used]
-    rows, others = int(pos.sum()), int(neg.sum())
+        pos = pos[used]
+        neg = neg[used]
+    rows = int(pos.sum())
+    others = int(neg.sum())
     if not rows or not others:
         raise ValueError("ROC AUC needs a positive and a negative row")
-    ends, blocks = running_sums(pos, neg), _blocks(pos)
+    sums_below = running_sums(pos, neg)
+    blocks = _blocks(pos)
 
     def below(part: slice) -> Counts:  # twice the negatives below each score, ties once
-        return 2 * ends[1, :-1][part] + neg[part]
+        return 2 * sums_below[1, :-1][part] + neg[part]
 
     def above(part: slice) -> Counts:  # the same of the positives above it
-        return 2 * (rows - ends[0, :-1][part]) - pos[part]
+        return 2 * (rows - sums_below[0, :-1][part]) - pos[part]
 
     if 2 * rows * others < 2**63:  # twice the pairs fit a whole number of numpy
         won: float = sum((pos[part] * below(part)).sum().item() for part in blocks)
         lost: float = 2 * rows * others - won
     else:
         won, lost = (
-            math.fsum((pos[part] * 1.0 * of(part)).sum() for part in blocks)
-            for of in (below, lambda part: 2 * others - below(part))
+            math.fsum((pos[part] * 1.0 * counterparts(part)).sum() for part in blocks)
+            for counterparts in (below, lambda part: 2 * others - below(part))
         )
     value = won / (won + lost)
-    spread = (
+    squares = (
         (
             _squared_deviations(pos, below, value, 2 * others),
             _squared_deviations(neg, above, value, 2 * rows),
@@ -96,14 +102,14 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
         if min(rows, others) > 1
         else (math.nan, math.nan)
     )
-    return auc_interval(won, lost, (rows, others), spread, tied=len(pos) == 1, level=level)
+    return auc_interval(won, lost, (rows, others), squares, tied=len(pos) == 1, level=level)
 
 
 def auc_interval(
     won: float,
     lost: float,
     classes: tuple[int, int],
-    spread: tuple[float, float],
+    squares: tuple[float, float],
     *,
     tied: bool,
     level: float,
@@ -111,28 +117,36 @@ def auc_interval(
     """Return the AUC and interval of `delong_auc` from sums over the rows.
 
     won, lost: twice the pairs in order and those out of it, ties once in either; classes: P and N;
-    spread: the sums of squares of each positive's and each negative's share less the area; tied:
+    squares: the sums of squares of each positive's and each negative's share less the area; tied:
     all rows have one score, of which the area is 1/2 in every sample, without an interval.
     """
-    z, few, (rows, others) = critical_value(level), min(classes), classes
-    value, variance = won / (won + lost), math.nan
-    if few > 1:
-        variance = sum(s / (n - 1) / n for s, n in zip(spread, classes, strict=True))
-    bound = tail_probability(level) ** (1 / few)
+    z = critical_value(level)
+    smaller = min(classes)
+    rows, others = classes
+    value = won / (won + lost)
+    variance = math.nan
+    if smaller > 1:
+        variance = sum(s / (n - 1) / n for s, n in zip(squares, classes, strict=True))
+    bound = tail_probability(level) ** (1 / smaller)
     if tied:
         return AucInterval(value, math.nan, math.nan, variance, TIED)
     if not lost:
         return AucInterval(value, bound, 1.0, variance, BORDER)
     if not won:
         return AucInterval(value, 0.0, 1 - bound, variance, BORDER)
-    if few == 1:
+    if smaller == 1:
         return AucInterval(value, math.nan, math.nan, variance, TOO_FEW)
-    width = z * math.sqrt(variance) / (value * (lost / (won + lost)))
+    complement = lost / (won + lost)
+    error = math.sqrt(variance)
+    width = z * error / (value * complement)
     low, high = _logit_limits(won / lost, width)
-    method, outer = LOGIT, (value, value)
-    if few < ENOUGH or min(value, lost / (won + lost)) < MIN_ERRORS_FROM_END * math.sqrt(variance):
-        method, outer = OUTER, auc_score_limits(value, rows, others, level=level)
-    low, high = min(low, value, outer[0]), max(high, value, outer[1])
+    method = LOGIT
+    outer = (value, value)
+    if smaller < ENOUGH or min(value, complement) < MIN_ERRORS_FROM_END * error:
+        method = OUTER
+        outer = auc_score_limits(value, rows, others, level=level)
+    low = min(low, value, outer[0])
+    high = max(high, value, outer[1])
     return AucInterval(value, low, high, variance, method)
 
 
@@ -154,16 +168,18 @@ def auc_score_limits(
     Source: Newcombe 2006, Statistics in Medicine 25:559, method 5; the variance: Hanley and McNeil
     1982, Radiology 143:29.
     """
-    z, limits = critical_value(level), []
-    s, pairs = (positives + negatives) / 2 - 1, positives * negatives
-    for far in (0.0, 1.0):
-        near = value
+    z = critical_value(level)
+    limits = []
+    s = (positives + negatives) / 2 - 1
+    pairs = positives * negatives
+    for outer in (0.0, 1.0):
+        inner = value
         for _ in range(_HALVINGS):
-            area = (near + far) / 2
-            more = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
-            plausible = abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * more)
-            near, far = (area, far) if plausible else (near, area)
-        limits.append(far)
+            area = (inner + outer) / 2
+            inflation = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
+            plausible = abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * inflation)
+            inner, outer = (area, outer) if plausible else (inner, area)
+        limits.append(outer)
     return limits[0], limits[1]
 
 
@@ -319,13 +335,13 @@ def _clustered_variance(sums: ClusterSums, delong: tuple[float, float]) -> tuple
 
 
 def _check_weights(weights: ArrayLike) -> Ints:
-    given = np.asarray(weights)
-    if given.ndim == 1 and given.dtype.kind in "iu" and not (given < 0).any():
-        return given.astype(np.int64, copy=False)
-    whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
-    if given.ndim != 1 or not whole.all():
+    array = np.asarray(weights)
+    if array.ndim == 1 and array.dtype.kind in "iu" and not (array < 0).any():
+        return array.astype(np.int64, copy=False)
+    valid = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
+    if array.ndim != 1 or not valid.all():
         raise ValueError("weights must be a vector of whole numbers of at least 0")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _blocks(weights: Ints) -> list[slice]:
@@ -359,10 +375,12 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
         return math.nan
     base = len(first)
     # sorted by x, then by y: a larger y before a smaller one is a discordant pair, in D
-    both = np.sort(first * base + second)
+    pair_ranks = np.sort(first * base + second)
     pairs = base * (base - 1) // 2
-    tied_x, tied_y, tied = _tied_pairs(first), _tied_pairs(second), _tied_pairs(both)
-    difference = pairs - tied_x - tied_y + tied - 2 * _inversions(both % base)
+    tied_x = _tied_pairs(first)
+    tied_y = _tied_pairs(second)
+    tied = _tied_pairs(pair_ranks)
+    difference = pairs - tied_x - tied_y + tied - 2 * _inversions(pair_ranks % base)
     return _correlation_ratio(difference, pairs - tied_x, pairs - tied_y)
 
 
@@ -376,9 +394,9 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     first, second = _dense_ranks(x, y)
     if not len(first):
         return math.nan
-    counts = [(np.bincount(places), places) for places in (first, second)]
+    counts = [(np.bincount(ranks), ranks) for ranks in (first, second)]
     # twice the average rank, first plus last rank of the ties, less twice the mean rank
-    u, v = ((2 * np.cumsum(n) - n - len(at))[at] for n, at in counts)
+    u, v = ((2 * np.cumsum(n) - n - len(places))[places] for n, places in counts)
     return _correlation_ratio(_exact_sum(u * v), _exact_sum(u * u), _exact_sum(v * v))
 
 
@@ -388,9 +406,9 @@ def _dense_ranks(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
     if values[0].ndim != 1 or values[0].shape != values[1].shape:
         raise ValueError("the values must be two vectors of one length")
     none = np.empty(0, np.int64)
-    if any(np.isnan(one).any() for one in values):
+    if any(np.isnan(vector).any() for vector in values):
         return none, none
-    first, second = (np.unique(one, return_inverse=True)[1] for one in values)
+    first, second = (np.unique(vector, return_inverse=True)[1] for vector in values)
     return (first, second) if first.any() and second.any() else (none, none)
 
 
@@ -404,14 +422,15 @@ def _inversions(values: Ints) -> int:
     k = len(values)
     runs = np.full(1 << (k - 1).bit_length(), k, np.int64)
     runs[:k] = values
-    width, inversions = 1, 0
+    width = 1
+    inversions = 0
     while width < len(runs):
         pairs = runs.reshape(-1, 2, width)
         lift = np.arange(len(pairs))[:, None] * (k + 1)
         left, right = ((pairs[:, side] + lift).ravel() for side in (0, 1))
         # left values up to the end of the pair, less those not above the right value
-        ends = np.repeat(np.arange(1, len(pairs) + 1) * width, width)
-        inversions += int((ends - np.searchsorted(left, right, side="right")).sum())
+        pair_ends = np.repeat(np.arange(1, len(pairs) + 1) * width, width)
+        inversions += int((pair_ends - np.searchsorted(left, right, side="right")).sum())
         runs = np.sort(runs.reshape(-1, 2 * width), axis=1).ravel()
         width *= 2
     return inversions

@@ -17,7 +17,8 @@ OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share
 _DIRECTIONS = 256  # at first, evenly over the sphere
 _SPACING = np.sqrt(4 * np.pi / _DIRECTIONS)
 _SHRINK = 3.0  # the step shrinks by this factor when a search finds no better place
-_FIRST, _LOOKS = 2, 24  # looks at every candidate, and in all at most
+_FIRST = 2  # looks at every candidate
+_LOOKS = 24  # looks in all, at most
 _CLOSE_DIRECTION = 1e-7  # a direction this far off changes a value by the square of it
 _EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate as observed
 _NEIGHBOUR_STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
@@ -32,8 +33,10 @@ def concatenate_functions(
 
     def values(*shares: Floats) -> Floats:
         parts = [share.reshape(*share.shape[:-1], -1, len(functions), m) for share in shares]
-        found = [of(*(part[..., i, :] for part in parts)) for i, of in enumerate(functions)]
-        return np.stack(found, axis=-2).reshape(shares[0].shape)
+        results = [
+            function(*(part[..., i, :] for part in parts)) for i, function in enumerate(functions)
+        ]
+        return np.stack(results, axis=-2).reshape(shares[0].shape)
 
     return values
 
@@ -110,8 +113,8 @@ def _sphere_directions() -> Floats:
 
 def _flat_counts(counts: Sequence[ArrayLike]) -> tuple[tuple[int, ...], Floats]:
     """Return the shape of k1, n1, k2, n2, and these counts, (4, m)."""
-    whole = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in counts))
-    return whole[0].shape, np.array([x.ravel() for x in whole])
+    broadcast = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in counts))
+    return broadcast[0].shape, np.array([x.ravel() for x in broadcast])
 
 
 def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
@@ -122,21 +125,23 @@ def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats
     values = _undefined_last(values)
     octants = (grid > 0).T @ np.array([1, 2, 4])
     sectors = [np.flatnonzero(octants == i) for i in range(8)]
-    best = np.stack([some[values[some].argmax(axis=0)] for some in sectors])  # (8, m)
-    centres, tops = grid[:, best], np.take_along_axis(values, best, axis=0)
+    best = np.stack([sector[values[sector].argmax(axis=0)] for sector in sectors])  # (8, m)
+    centres = grid[:, best]
+    tops = np.take_along_axis(values, best, axis=0)
     steps = np.full(tops.shape, _SPACING / 2)
     for look in range(_LOOKS):
         if look == _FIRST:  # by now the candidates differ clearly
             first = tops.argmax(axis=0)[None]
             centres = np.take_along_axis(centres, first[None], axis=1)
-            tops, steps = (np.take_along_axis(one, first, axis=0) for one in (tops, steps))
+            tops, steps = (np.take_along_axis(array, first, axis=0) for array in (tops, steps))
         # what is already close enough stays as it is, whatever else is in the block
         seeking = steps > _CLOSE_DIRECTION
         if not seeking.any():
             break
-        found, higher = _search_neighbours(function, centres, tops, steps)
-        far = ((found - centres) ** 2).sum(axis=0) > (steps / 2) ** 2
-        centres, tops = np.where(seeking, found, centres), np.where(seeking, higher, tops)
+        neighbours, higher = _search_neighbours(function, centres, tops, steps)
+        far = ((neighbours - centres) ** 2).sum(axis=0) > (steps / 2) ** 2
+        centres = np.where(seeking, neighbours, centres)
+        tops = np.where(seeking, higher, tops)
         steps = np.where(far, steps, steps / _SHRINK)  # continuing searches keep their steps
     top = tops.max(axis=0)
     return np.where(np.isneginf(top), np.nan, top)
@@ -178,11 +183,14 @@ def _quadratic_peak(values: Floats) -> tuple[Floats, Floats]:
     """Return where in -1..1 the quadratic through nine values (9, ...) is highest, else 0."""
     v = dict(zip(_NEIGHBOUR_STEPS, values, strict=True))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        gx, gy = (v[1, 0] - v[-1, 0]) / 2, (v[0, 1] - v[0, -1]) / 2
-        xx, yy = v[1, 0] - 2 * v[0, 0] + v[-1, 0], v[0, 1] - 2 * v[0, 0] + v[0, -1]
+        gx = (v[1, 0] - v[-1, 0]) / 2
+        gy = (v[0, 1] - v[0, -1]) / 2
+        xx = v[1, 0] - 2 * v[0, 0] + v[-1, 0]
+        yy = v[0, 1] - 2 * v[0, 0] + v[0, -1]
         xy = (v[1, 1] - v[1, -1] - v[-1, 1] + v[-1, -1]) / 4
         det = xx * yy - xy * xy
-        x, y = (xy * gy - yy * gx) / det, (xy * gx - xx * gy) / det
+        x = (xy * gy - yy * gx) / det
+        y = (xy * gx - xx * gy) / det
     peak: Bools = (xx < 0) & (det > 0) & np.isfinite(x) & np.isfinite(y)
     return np.where(peak, np.clip(x, -1, 1), 0.0), np.where(peak, np.clip(y, -1, 1), 0.0)
 
@@ -258,7 +266,7 @@ def _kink_crossing(
     """Return whether the kink passes through each region, and a point on it where it does."""
     # search from the observed point towards the point where the kink has the most opposite value
     side = np.sign(ignore_undefined(kink, *centre))
-    (t,), (least,) = _maximize_on_boundary(kink, -side[None], region, edge)
+    (t,), (lowest,) = _maximize_on_boundary(kink, -side[None], region, edge)
     nowhere = np.zeros(t.size)
     _, far = bisect(
         lambda share: side * ignore_undefined(kink, *region.boundary_points(t, share)) > 0,
@@ -269,9 +277,9 @@ def _kink_crossing(
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes
     # that close, take the point on it, for the measure to be its least value to the last bit.
     for line in (p1, 1 - p1):
-        near = np.abs(p2 - line) <= _RELATIVE_TOLERANCE * line
-        p2 = np.where(near & (ignore_undefined(kink, p1, line) == 0), line, p2)
-    return least >= 0, (p1, p2)
+        close = np.abs(p2 - line) <= _RELATIVE_TOLERANCE * line
+        p2 = np.where(close & (ignore_undefined(kink, p1, line) == 0), line, p2)
+    return lowest >= 0, (p1, p2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +306,10 @@ class _Region:
 
 def wilson_limit(parts: Parts, z: Floats) -> Floats:
     """Return the upper Wilson limits (s, ..., m) at z, lower where z is negative; parts (s, m)."""
-    between = (1,) * (z.ndim - 2)
-    p, q, hits, misses = (part.reshape(len(part), *between, -1) for part in parts)
-    below, s = z < 0, score_spread((p, q, hits, misses), np.abs(z))
+    middle_axes = (1,) * (z.ndim - 2)
+    p, q, hits, misses = (part.reshape(len(part), *middle_axes, -1) for part in parts)
+    below = z < 0
+    s = score_spread((p, q, hits, misses), np.abs(z))
     share = part_of_sum(np.where(below, hits, s), np.where(below, s, misses))
     return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
 
@@ -320,15 +329,15 @@ def _maximize_on_boundary(
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
     step = _STEP
     for _ in range(_ZOOMS):
-        around = centres[:, None] + step * offsets
+        directions = centres[:, None] + step * offsets
         values = _undefined_last(
-            factors[:, None] * ignore_undefined(function, *region.boundary_points(around))
+            factors[:, None] * ignore_undefined(function, *region.boundary_points(directions))
         )
         best = values.argmax(axis=1)[:, None]
-        found = np.take_along_axis(values, best, axis=1)[:, 0]
-        better = found > tops
-        centres = np.where(better, np.take_along_axis(around, best, axis=1)[:, 0], centres)
-        tops = np.where(better, found, tops)
+        highest = np.take_along_axis(values, best, axis=1)[:, 0]
+        better = highest > tops
+        centres = np.where(better, np.take_along_axis(directions, best, axis=1)[:, 0], centres)
+        tops = np.where(better, highest, tops)
         step *= 2 / (_ZOOM - 1)
     best = tops.argmax(axis=1)[:, None]
     top = np.take_along_axis(tops, best, axis=1)[:, 0]
@@ -348,13 +357,13 @@ def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
         np.put_along_axis(left, places[-1], -np.inf, axis=1)
     order = np.concatenate(places, axis=1)
     tops = np.take_along_axis(values, order, axis=1)
-    beside = [np.take_along_axis(values, (order + by) % _GRID, axis=1) for by in (-1, 1)]
+    neighbours = [np.take_along_axis(values, (order + by) % _GRID, axis=1) for by in (-1, 1)]
     with np.errstate(invalid="ignore"):
         # a smooth maximum exceeds its grid point by less than its neighbours lie below that point
-        reach = tops + (tops - np.minimum(*beside)) + _RELATIVE_TOLERANCE * np.abs(tops)
+        reach = tops + (tops - np.minimum(*neighbours)) + _RELATIVE_TOLERANCE * np.abs(tops)
         hopeful = ~(reach < tops[:, :1]).all(axis=(0, 2))
-    some = int(np.flatnonzero(hopeful)[-1]) + 1 if hopeful.any() else 1
-    return _STEP * order[:, :some].astype(np.float64), tops[:, :some]
+    kept_hills = int(np.flatnonzero(hopeful)[-1]) + 1 if hopeful.any() else 1
+    return _STEP * order[:, :kept_hills].astype(np.float64), tops[:, :kept_hills]
 
 
 def _undefined_last(values: Floats) -> Floats:
@@ -384,7 +393,8 @@ def partial_derivatives(
     Errors: ValueError unless 0 <= tp, fp <= 1; NaN has the slopes 0.
     Source: Ridders 1982, Advances in Engineering Software 4:75.
     """
-    p, q = np.asarray(tp, np.float64), np.asarray(fp, np.float64)
+    p = np.asarray(tp, np.float64)
+    q = np.asarray(fp, np.float64)
     if any(np.any((rate < 0) | (rate > 1)) for rate in (p, q)):
         raise ValueError("a rate lies between 0 and 1")
     slopes = _derivative(lambda x: measure(x, q), p), _derivative(lambda x: measure(p, x), q)

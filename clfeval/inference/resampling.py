@@ -25,21 +25,23 @@ def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) 
     Errors: ValueError unless counts are a vector of whole numbers above 0.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 6.
     """
-    given = np.asarray(n)
-    whole = (given > 0) & (given < np.inf) & (given == np.floor(given))
-    if given.ndim != 1 or not given.size or not whole.all():
+    array = np.asarray(n)
+    valid = (array > 0) & (array < np.inf) & (array == np.floor(array))
+    if array.ndim != 1 or not array.size or not valid.all():
         raise ValueError("counts must be a vector of whole numbers above 0")
-    counts = given.astype(np.int64)
-    m, total, first = len(counts), int(counts.sum()), np.cumsum(counts) - counts
+    counts = array.astype(np.int64)
+    m = len(counts)
+    total = int(counts.sum())
+    first = np.cumsum(counts) - counts
     for b in batch_sizes(resamples, m):
         if total > _DRAWN_BY_ROW * m:
             yield rng.multinomial(total, counts / total, size=b).astype(np.int64, copy=False)
             continue
-        drawn = np.empty((b, m), np.int64)
-        for row in drawn:
+        replicates = np.empty((b, m), np.int64)
+        for row in replicates:
             rows = np.bincount(rng.integers(0, total, total), minlength=total)
             row[:] = rows if total == m else np.add.reduceat(rows, first)
-        yield drawn
+        yield replicates
 
 
 def batch_sizes(draws: int, m: int) -> Iterator[int]:
@@ -48,7 +50,8 @@ def batch_sizes(draws: int, m: int) -> Iterator[int]:
     yield from (min(most, draws - start) for start in range(0, draws, most))
 
 
-_LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e18  # of a beta distribution whose odds fit a float
+_LEAST_SHAPE = 1e-3  # of a beta distribution whose odds fit a float
+_GREATEST_SHAPE = 1e18
 _GREATEST_LOGIT = 1022 * math.log(2)
 
 
@@ -86,8 +89,8 @@ def resampled_rates(
     for k, n in ((tp, positives), (fp, negatives)):
         if not (float(k).is_integer() and float(n).is_integer() and 0 <= k <= n):
             raise ValueError(f"k must lie between 0 and n, both whole, not {k} of {n}")
-        drawn = rng.binomial(int(n), k / n, resamples) / n if n else np.full(resamples, np.nan)
-        rates.append(drawn)
+        resampled = rng.binomial(int(n), k / n, resamples) / n if n else np.full(resamples, np.nan)
+        rates.append(resampled)
     return rates[0], rates[1]
 
 
@@ -103,13 +106,15 @@ def resampled_weights(
     Source: Rubin 1981, Annals of Statistics 9:130; Newton and Raftery 1994, Journal of the Royal
     Statistical Society B 56:3.
     """
-    total, square = np.asarray(n, np.float64), np.asarray(squares, np.float64)
-    some = total > 0
-    shape, scale = total[some] ** 2 / square[some], square[some] / total[some]
+    total = np.asarray(n, np.float64)
+    square = np.asarray(squares, np.float64)
+    present = total > 0
+    shape = total[present] ** 2 / square[present]
+    scale = square[present] / total[present]
     for b in batch_sizes(resamples, len(shape)):
-        drawn = np.zeros((b, len(total)))
-        drawn[:, some] = rng.standard_gamma(shape, (b, len(shape))) * scale
-        yield drawn
+        weights = np.zeros((b, len(total)))
+        weights[:, present] = rng.standard_gamma(shape, (b, len(shape))) * scale
+        yield weights
 
 
 def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Floats:
@@ -118,9 +123,9 @@ def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Gene
     Errors: ValueError where there is no cluster.
     Source: Davison and Hinkley 1997, Bootstrap Methods and their Application, section 3.8.
     """
-    each = np.asarray(counts, np.float64)
-    draws = resampled_counts(np.ones(len(each)), resamples=resamples, rng=rng)
-    return np.concatenate([often @ each for often in draws])
+    cluster_counts = np.asarray(counts, np.float64)
+    draws = resampled_counts(np.ones(len(cluster_counts)), resamples=resamples, rng=rng)
+    return np.concatenate([repetitions @ cluster_counts for repetitions in draws])
 
 
 def correlate_draws(
@@ -132,9 +137,9 @@ def correlate_draws(
     """
     if not rho:
         return first, second
-    one, other = rng.standard_normal((2, len(first)))
-    both = (one, rho * one + math.sqrt(1 - rho * rho) * other)
-    ranks = (normal.argsort().argsort() for normal in both)
+    first_normal, second_normal = rng.standard_normal((2, len(first)))
+    normals = (first_normal, rho * first_normal + math.sqrt(1 - rho * rho) * second_normal)
+    ranks = (normal.argsort().argsort() for normal in normals)
     x, y = (np.sort(draws)[rank] for draws, rank in zip((first, second), ranks, strict=True))
     return x, y
 
@@ -152,50 +157,55 @@ def percentile_limits(values: ArrayLike, *, level: float) -> tuple[Floats, Float
     Source: Efron 1979, Annals of Statistics 7:1; Hyndman and Fan 1996, American Statistician
     50:361, definition 7.
     """
-    tail, given = tail_probability(level), np.asarray(values, np.float64)
-    replicates, failed = len(given), np.asarray(np.isnan(given).sum(axis=0), np.int64)
+    tail = tail_probability(level)
+    array = np.asarray(values, np.float64)
+    replicates = len(array)
+    failed = np.asarray(np.isnan(array).sum(axis=0), np.int64)
     if not replicates:
         return np.full(failed.shape, np.nan), np.full(failed.shape, np.nan), failed
     last = np.maximum(replicates - failed - 1, 0)
     place = last * tail
     # the rounding of (1 - level) / 2 must not move a whole position
     place = np.where(np.abs(place - np.rint(place)) < 1e-9, np.rint(place), place)
-    before = np.floor(place).astype(np.int64)
-    after = np.minimum(before + 1, last)
+    lower_index = np.floor(place).astype(np.int64)
+    upper_index = np.minimum(lower_index + 1, last)
     limits = []
-    for ordered in (np.sort(given, axis=0), np.sort(-given, axis=0)):  # NaN last
-        lower, upper = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (before, after))
+    for ordered in (np.sort(array, axis=0), np.sort(-array, axis=0)):  # NaN last
+        lower, upper = (
+            np.take_along_axis(ordered, index[None], axis=0)[0]
+            for index in (lower_index, upper_index)
+        )
         with np.errstate(invalid="ignore", over="ignore"):
-            between = lower + (place - before) * (upper - lower)
-        limit = np.where(np.isfinite(lower) & np.isfinite(upper), between, lower)
+            interpolated = lower + (place - lower_index) * (upper - lower)
+        limit = np.where(np.isfinite(lower) & np.isfinite(upper), interpolated, lower)
         limits.append(np.where(2 * failed <= replicates, limit, np.nan))
     return limits[0], 0.0 - limits[1], failed  # never -0.0
 
 
 def significantly_above_zero(
-    found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float
+    observed: ArrayLike, draws: ArrayLike, *, rows: int, level: float
 ) -> Bools:
     """Return which values are significantly above 0, by two bootstrap intervals.
 
-    found > sqrt(m / (m-1)) t s   and   the low percentile limit > 0
+    observed > sqrt(m / (m-1)) t s   and   the low percentile limit > 0
 
     with m rows of the class that has fewer, s the standard deviation of the replicates and t the
     two-sided quantile of Student's distribution with m - 1 degrees of freedom.
 
-    Shapes: found (...), drawn (r, ...), replicates first. False with fewer than two rows, or fewer
-    than half of the replicates defined. ValueError unless 0 < level < 1.
+    Shapes: observed (...), draws (r, ...), replicates first. False with fewer than two rows, or
+    fewer than half of the replicates defined. ValueError unless 0 < level < 1.
     Source: Hesterberg 2015, American Statistician 69:371, sections 4.2 and 5 (why both factors).
     """
-    low, _, failed = percentile_limits(drawn, level=level)
+    low, _, failed = percentile_limits(draws, level=level)
     if rows < 2:
         return np.zeros(low.shape, bool)
-    given = np.asarray(drawn, np.float64)
-    defined = len(given) - failed
+    replicates = np.asarray(draws, np.float64)
+    defined = len(replicates) - failed
     with np.errstate(invalid="ignore", divide="ignore"):
-        apart = (given - np.nansum(given, axis=0) / defined) ** 2
-        spread = np.sqrt(np.nansum(apart, axis=0) / (defined - 1))
+        squared_deviations = (replicates - np.nansum(replicates, axis=0) / defined) ** 2
+        error = np.sqrt(np.nansum(squared_deviations, axis=0) / (defined - 1))
         reach = float(student_quantile(rows - 1, level=level)) * math.sqrt(rows / (rows - 1))
-        return np.asarray((low > 0) & (np.asarray(found) > reach * spread))
+        return np.asarray((low > 0) & (np.asarray(observed) > reach * error))
 
 
 def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Floats:
@@ -210,7 +220,8 @@ def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Fl
     """
     if not (min(a, b) >= _LEAST_SHAPE and max(a, b) <= _GREATEST_SHAPE):
         raise ValueError(f"a and b must lie between {_LEAST_SHAPE} and {_GREATEST_SHAPE}")
-    logits, again = np.empty(draws), np.arange(draws)
+    logits = np.empty(draws)
+    again = np.arange(draws)
     while again.size:
         with np.errstate(invalid="ignore"):
             logits[again] = _log_gamma(a, again.size, rng) - _log_gamma(b, again.size, rng)
@@ -231,17 +242,17 @@ MASS = 1.0  # rows added to a class, shared by all patterns of predictions
 MIN_PRIOR_ROWS = 64  # rows that share it
 
 
-def prior_error_patterns(models: int, least: int = MIN_PRIOR_ROWS) -> Bools:
+def prior_error_patterns(models: int, min_rows: int = MIN_PRIOR_ROWS) -> Bools:
     """Return which models err in each of m pseudo-rows of the prior, (m, models).
 
     Every model errs in half of the rows, and every two agree in half of them: columns of a
     Hadamard matrix, an orthogonal array of strength 2. m is the least power of 2 above the number
-    of models, and at least `least`.
+    of models, and at least `min_rows`.
 
     Source: Sylvester 1867, Philosophical Magazine 34:461; Plackett and Burman 1946, Biometrika
     33:305.
     """
-    rows = 1 << (max(least, models + 1) - 1).bit_length()
+    rows = 1 << (max(min_rows, models + 1) - 1).bit_length()
     # the parity of the bits that row and column share; column 0 is constant
     shared = np.arange(rows)[:, None] & np.arange(1, models + 1)
     return np.asarray(np.bitwise_count(shared) % 2 == 1)
@@ -263,19 +274,22 @@ def dirichlet_counts(
     Source: Perks 1947, Journal of the Institute of Actuaries 73:285; Jeffreys 1946, Proceedings of
     the Royal Society A 186:453; Rubin 1981, Annals of Statistics 9:130 (without MASS).
     """
-    a, truth = np.asarray(shapes, np.float64), np.asarray(positive, bool)
+    a = np.asarray(shapes, np.float64)
+    truth = np.asarray(positive, bool)
     if a.ndim != 1 or not a.size or not ((a > 0) & (a < np.inf)).all():
         raise ValueError("shapes must be a vector of numbers above 0")
-    classes = [one for one in (truth, ~truth) if one.any()]
-    n = np.array([a[one].sum() - MASS for one in classes])
-    every, m = np.concatenate([a, n + MASS / 2]), len(a)
+    classes = [members for members in (truth, ~truth) if members.any()]
+    n = np.array([a[members].sum() - MASS for members in classes])
+    gamma_shapes = np.concatenate([a, n + MASS / 2])
+    m = len(a)
     for b in batch_sizes(resamples, m):
         # one draw after the other, so that draws do not depend on the size of a batch
-        drawn = rng.standard_gamma(every, (b, len(every)))
-        weights, sizes = drawn[:, :m], drawn[:, m:]
+        gammas = rng.standard_gamma(gamma_shapes, (b, len(gamma_shapes)))
+        weights = gammas[:, :m]
+        sizes = gammas[:, m:]
         sizes *= n.sum() / sizes.sum(axis=1, keepdims=True)
-        for one, size in zip(classes, sizes.T, strict=True):
-            weights[:, one] *= (size / weights[:, one].sum(axis=1))[:, None]
+        for members, size in zip(classes, sizes.T, strict=True):
+            weights[:, members] *= (size / weights[:, members].sum(axis=1))[:, None]
         yield weights
 
 
@@ -322,9 +336,13 @@ def split_into_folds(counts: Counts, folds: int, rng: np.random.Generator) -> In
     """Return random folds of equal size, (folds, m), of rows in m groups of `counts` (m,)."""
     if counts.sum() >= _MAX_EXACT_ROWS:
         return rng.multinomial(counts, np.full(folds, 1 / folds)).T
-    left, rows, dealt = counts, int(counts.sum()), []
-    for others in range(folds, 1, -1):
-        size = rows // others
-        dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
-        left, rows = left - dealt[-1], rows - size
-    return np.array([*dealt, left])
+    remaining = counts
+    rows = int(counts.sum())
+    fold_counts: list[Ints] = []
+    for folds_left in range(folds, 1, -1):
+        size = rows // folds_left
+        fold = rng.multivariate_hypergeometric(remaining, size, method="marginals")
+        fold_counts.append(fold)
+        remaining = remaining - fold
+        rows -= size
+    return np.array([*fold_counts, remaining])

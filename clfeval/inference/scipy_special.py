@@ -35,18 +35,18 @@ def special() -> Any:
 @contextmanager
 def _lazy_parts_of_numpy() -> Iterator[None]:
     """Let nothing load a part of numpy unless it uses what is inside."""
-    late: dict[str, ModuleType] = {}
+    lazy_modules: dict[str, ModuleType] = {}
     for part in _UNUSED_PARTS:
         spec = find_spec(f"numpy.{part}")
         if spec is not None and spec.loader is not None and spec.name not in sys.modules:
             spec.loader = LazyLoader(spec.loader)
-            sys.modules[spec.name] = late[part] = module_from_spec(spec)
-            setattr(np, part, late[part])
-            spec.loader.exec_module(late[part])
+            sys.modules[spec.name] = lazy_modules[part] = module_from_spec(spec)
+            setattr(np, part, lazy_modules[part])
+            spec.loader.exec_module(lazy_modules[part])
     try:
         yield
     finally:
-        for part, module in late.items():
+        for part, module in lazy_modules.items():
             if type(module) is not ModuleType:  # not used: numpy itself imports it on first use
                 del sys.modules[f"numpy.{part}"]
                 delattr(np, part)
@@ -57,13 +57,14 @@ def _documentation_as_it_is() -> Iterator[None]:
     """Keep the documentation of functions to which scipy would add notes on array libraries."""
     from scipy._lib import _array_api
 
-    if (parse := getattr(_array_api, "FunctionDoc", None)) is None:
+    parse = getattr(_array_api, "FunctionDoc", None)
+    if parse is None:
         yield
         return
-    kept: list[tuple[Callable[..., Any], str | None]] = []
+    documented: list[tuple[Callable[..., Any], str | None]] = []
 
     def parse_nothing(function: Callable[..., Any]) -> Any:
-        kept.append((function, function.__doc__))
+        documented.append((function, function.__doc__))
         return parse(function, doc="...")
 
     _array_api.FunctionDoc = parse_nothing
@@ -71,6 +72,6 @@ def _documentation_as_it_is() -> Iterator[None]:
         yield
     finally:
         _array_api.FunctionDoc = parse
-        for function, text in kept:
+        for function, text in documented:
             with suppress(AttributeError):  # as scipy does: some numpy versions do not let it
                 function.__doc__ = text

@@ -265,7 +265,7 @@ def standardised_influence(
     share = _prevalence(positives, negatives)
     ratio = standardised_net_benefit(scores, positives, negatives, t)
     own = net_benefit_influence(scores, positives, negatives, t)
-    return Influence(own.m, lambda at, y: divide(own.at(at, y) - ratio * (y - share), share))
+    return Influence(own.m, lambda at, y: divide(own.values_at(at, y) - ratio * (y - share), share))
 
 
 def avoided_influence(

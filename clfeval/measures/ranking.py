@@ -197,7 +197,7 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> I
 def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on 2 AUC - 1, twice that on the area."""
     area = roc_auc_influence(scores, positives, negatives)
-    return Influence(area.m, lambda at, y: 2 * area.at(at, y))
+    return Influence(area.m, lambda at, y: 2 * area.values_at(at, y))
 
 
 def average_precision_influence(

@@ -46,7 +46,7 @@ Interval = Annotated[
         "Interval method: exact, wilson, jeffreys, bootstrap, none, ...",
         INTERVALS,
         signed="ci",
-        stated=True,
+        is_parameter=True,
         metavar="METHOD",
     ),
 ]
@@ -57,13 +57,20 @@ Level = Annotated[
         INTERVALS,
         accept=accept_level,
         above=0,
-        most=1 - 1e-9,
-        stated=True,
+        maximum=1 - 1e-9,
+        is_parameter=True,
     ),
 ]
 Seed = Annotated[
     int,
-    Opt("Seed of the random numbers.", INTERVALS, least=0, most=2**63, stated=True, shell=False),
+    Opt(
+        "Seed of the random numbers.",
+        INTERVALS,
+        minimum=0,
+        maximum=2**63,
+        is_parameter=True,
+        shell=False,
+    ),
 ]
 Totals = Annotated[
     Literal["random", "fixed"],
@@ -71,7 +78,7 @@ Totals = Annotated[
         "Class totals: random, or fixed by design (case-control sampling).",
         INTERVALS,
         signed="totals",
-        stated=True,
+        is_parameter=True,
         shell=False,
     ),
 ]
@@ -103,7 +110,7 @@ def margin_option(
         accept=_accept_margins,
         takes=Mapping[str, float] | None,
         signed=key,
-        stated=True,
+        is_parameter=True,
         shell=shell,
         needs=None if needs is None else ("reference", needs),
     )
@@ -111,7 +118,7 @@ def margin_option(
 
 def reference_option(text: str = "Compare the other models with this one.") -> Opt:
     """Return the option of a reference model."""
-    return Opt(text, COMPARING, metavar="MODEL", signed="ref", stated=True, completes="model")
+    return Opt(text, COMPARING, metavar="MODEL", signed="ref", is_parameter=True, completes="model")
 
 
 def measure_option(panel: str) -> Opt:
@@ -121,7 +128,7 @@ def measure_option(panel: str) -> Opt:
         panel,
         metavar="MEASURE",
         completes="measure",
-        stated=True,
+        is_parameter=True,
     )
 
 
@@ -156,7 +163,7 @@ def curve_points_option(panel: str) -> Opt:
         panel,
         metavar="N|all",
         parse=parse_count_or_all,
-        least=2,
+        minimum=2,
         shell=False,
     )
 
@@ -183,14 +190,14 @@ class RunOptions:
             RUNS,
             metavar="COLUMN",
             parse=parse_one_column,
-            many=True,
-            stated=True,
+            repeatable=True,
+            is_parameter=True,
             signed="run",
             completes="column",
         ),
     ] = None
     run_files: Annotated[
-        bool, Opt("Treat each file as one run.", RUNS, stated=True, shell=False)
+        bool, Opt("Treat each file as one run.", RUNS, is_parameter=True, shell=False)
     ] = False
 
     @property

@@ -31,15 +31,16 @@ from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import MISSING, dataclass, field, fields, replace
 
 G = TypeVar("G")
-READING, COLUMNS = "Input", "Columns"  # the panels of every command
+READING = "Input"  # with COLUMNS the panels of every command
+COLUMNS = "Columns"
 FILE_NAMES = ("FILE", "HISTORY.jsonl")  # metavars of names that the file system gives
 Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
 def format_value(value: object) -> str:
     """Write a value for a shell: whole numbers without a decimal point."""
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if is_whole else str(value)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +49,10 @@ class Opt:
 
     help: names other options in placeholders, as Python shows it too. flags: if not
     --the-fields-name. parse: from the flag and its texts; write: the inverse, of one value (of a
-    mapping, after the =). many: repeatable in a shell, if the type does not imply it. accept: from
-    the flag and a value of Python or YAML; takes: the accepted type. outside: the error for numbers
-    beyond `least`, `most`, `above`, `below`. needs: a field required, and why. signed: its key in
-    the signature. stated: it is a parameter of the document.
+    mapping, after the =). repeatable: in a shell, if the type does not imply it. accept: from the
+    flag and a value of Python or YAML; takes: the accepted type. bounds_error: of numbers beyond
+    `minimum`, `maximum` or the exclusive `above`, `below`. needs: a field required, and why.
+    signed: its key in the signature. is_parameter: one of the document.
     """
 
     help: str
@@ -60,17 +61,17 @@ class Opt:
     metavar: str | None = None
     parse: Callable[[str, Sequence[str]], Any] | None = None
     write: Callable[[Any], str] = format_value
-    many: bool | None = None
+    repeatable: bool | None = None
     accept: Callable[[str, Any], Any] | None = None
     takes: Any = None
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     above: float | None = None
     below: float | None = None
-    outside: str = ""
+    bounds_error: str = ""
     needs: tuple[str, str] | None = None
     signed: str | None = None
-    stated: bool = False
+    is_parameter: bool = False
     completes: Completes | None = None
     reads: bool = False  # names a table
     shell: bool = True  # else only Python and batches have it
@@ -117,9 +118,9 @@ class Option:
     @cached_property
     def holds(self) -> Literal["one", "pair", "several", "mapping"]:
         """Number of values it holds: one, a pair, several or a mapping."""
-        origin, *arguments = get_origin(self.kinds[0]), *get_args(self.kinds[0])
+        origin = get_origin(self.kinds[0])
         if origin is tuple:
-            return "several" if arguments[-1] is Ellipsis else "pair"
+            return "several" if get_args(self.kinds[0])[-1] is Ellipsis else "pair"
         return "mapping" if origin is Mapping else "one"
 
     @cached_property
@@ -130,7 +131,11 @@ class Option:
     @property
     def repeated(self) -> bool:
         """True if it may be repeated in a shell."""
-        return self.holds in ("several", "mapping") if self.opt.many is None else self.opt.many
+        return (
+            self.holds in ("several", "mapping")
+            if self.opt.repeatable is None
+            else self.opt.repeatable
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +143,7 @@ class Command:
     """A command: its groups of options, and the texts of its help.
 
     have, want: input and purpose. input: the group of its table, first. words: texts replacing
-    those of input fields. without: unused fields.
+    those of input fields. unused_fields: fields that are no options of the command.
     """
 
     name: str
@@ -152,32 +157,32 @@ class Command:
     files: str = "TABLE"  # metavar of its arguments
     brief: str = ""  # its most used options, for the short help
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    without: tuple[str, ...] = ()
+    unused_fields: tuple[str, ...] = ()
     input: type | None = None
 
-    def options(self, *more: type) -> tuple[Option, ...]:
+    def options(self, *further_groups: type) -> tuple[Option, ...]:
         """Return the options of the command's groups, and of further groups, in order."""
-        every = (self.input, *self.groups, *more)
-        return tuple(one for group in every if group for one in self.options_of(group))
+        groups = (self.input, *self.groups, *further_groups)
+        return tuple(option for group in groups if group for option in self.options_of(group))
 
     def options_of(self, group: type) -> tuple[Option, ...]:
         """Return the options of a group, with the help texts of this command."""
         return options_of(group) if group is not self.input else _reworded_options(self, group)
 
-    def build_groups(self, given: Mapping[str, Any]) -> list[Any]:
+    def build_groups(self, values: Mapping[str, Any]) -> list[Any]:
         """Build the command's groups from values by option name; UsageError for invalid values."""
         groups = [group for group in (self.input, *self.groups) if group]
-        return [build_group(group, given, self.options_of(group)) for group in groups]
+        return [build_group(group, values, self.options_of(group)) for group in groups]
 
 
 @cache  # commands last as long as the program
 def _reworded_options(command: Command, group: type) -> tuple[Option, ...]:
     return tuple(
-        one
-        if one.field not in command.words
-        else replace(one, opt=replace(one.opt, **command.words[one.field]))
-        for one in options_of(group)
-        if one.field not in command.without
+        option
+        if option.field not in command.words
+        else replace(option, opt=replace(option.opt, **command.words[option.field]))
+        for option in options_of(group)
+        if option.field not in command.unused_fields
     )
 
 
@@ -189,82 +194,112 @@ def options_of(group: type) -> tuple[Option, ...]:
 @cache
 def _declared_options(group: type) -> tuple[Option, ...]:
     hints = get_type_hints(group, include_extras=True)
-    found = []
-    for one in fields(group):
-        hint = hints[one.name]
-        opt = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Opt)), None)
+    options = []
+    for attribute in fields(group):
+        hint = hints[attribute.name]
+        opt = next(
+            (
+                metadata
+                for metadata in getattr(hint, "__metadata__", ())
+                if isinstance(metadata, Opt)
+            ),
+            None,
+        )
         if opt is None:
             continue
-        default = one.default if one.default_factory is MISSING else one.default_factory()
-        found.append(Option(one.name, get_args(hint)[0], default, opt))
-    return tuple(found)
+        default = (
+            attribute.default
+            if attribute.default_factory is MISSING
+            else attribute.default_factory()
+        )
+        options.append(Option(attribute.name, get_args(hint)[0], default, opt))
+    return tuple(options)
 
 
 def build_group(
-    group: type[G], given: Mapping[str, Any], options: Sequence[Option] | None = None
+    group: type[G], values: Mapping[str, Any], options: Sequence[Option] | None = None
 ) -> G:
     """Build a group from values by option name; UsageError for invalid values.
 
     options: those of the group, as a command words them.
     """
     options = options_of(group) if options is None else options
-    known = [option for option in options if option.name in given]
-    made = group(**{one.field: convert_value(one, given[one.name]) for one in known})
-    getattr(made, "check", lambda: None)()
-    for option in changed_options(made):
-        field, why = option.opt.needs or ("", "")
-        if field and not getattr(made, field):
-            other = next(one for one in options if one.field == field)
-            remedy = f"{OPTION}{other.flag}{END}"
-            if other.kinds == (bool,):
-                remedy = f"{SWITCH}{other.flag}{END}"
-            raise bad_option(f"{OPTION}{option.flag}{END} {why}: add {remedy}")
-    return made
+    options_with_value = [option for option in options if option.name in values]
+    built = group(
+        **{
+            option.field: convert_value(option, values[option.name])
+            for option in options_with_value
+        }
+    )
+    check = getattr(built, "check", None)
+    if check is not None:
+        check()
+    for option in changed_options(built):
+        field, reason = option.opt.needs or ("", "")
+        if field and not getattr(built, field):
+            required = next(option for option in options if option.field == field)
+            remedy = f"{OPTION}{required.flag}{END}"
+            if required.kinds == (bool,):
+                remedy = f"{SWITCH}{required.flag}{END}"
+            raise bad_option(f"{OPTION}{option.flag}{END} {reason}: add {remedy}")
+    return built
 
 
-def convert_value(option: Option, given: object) -> Any:
+def convert_value(option: Option, value: object) -> Any:
     """Convert a value to the type of an option; UsageError if it is not valid."""
     if option.opt.accept is not None:
-        return option.opt.accept(option.flag, given)
-    if given is None and (NoneType in get_args(option.type) or option.holds == "several"):
+        return option.opt.accept(option.flag, value)
+    if value is None and (NoneType in get_args(option.type) or option.holds == "several"):
         return () if option.holds == "several" else None
-    if isinstance(given, str) and given in option.choices:
-        return given
-    kind = next((one for one in option.kinds if get_origin(one) is not Literal), None)
+    if isinstance(value, str) and value in option.choices:
+        return value
+    kind = next((kind for kind in option.kinds if get_origin(kind) is not Literal), None)
     if kind is None:
         raise bad_option(
-            f"{OPTION}{option.flag}{END} must be one of {', '.join(option.choices)}, not '{given}'"
+            f"{OPTION}{option.flag}{END} must be one of {', '.join(option.choices)}, not '{value}'"
         )
-    if kind is bool:
-        if given is None:
-            return option.default  # as if it were not given
-        if not isinstance(given, bool) and type(given).__name__ not in ("bool", "bool_"):
-            raise bad_option(f"{OPTION}{option.flag}{END} must be True or False, not {given!r:.60}")
-        return bool(given)
-    if kind is int:
-        return _convert_integer(option, given)
-    if kind is float:
-        value = to_float(option.flag, given)
-        if _is_out_of_bounds(option.opt, value):
-            raise bad_option(f"{OPTION}{option.flag}{END} {value:g} {option.opt.outside}")
-        return value
+    converters = {bool: _convert_boolean, int: _convert_integer, float: _convert_float}
+    if kind in converters:
+        return converters[kind](option, value)
     if kind is str:
-        return _convert_text(option, given)
+        return _convert_text(option, value)
     if option.holds == "pair":
-        return to_float_pair(option.flag, given)
-    values, item = as_list(given), get_args(kind)[0]
-    if item is float:
-        return tuple(to_float(option.flag, value) for value in values)
-    words = get_args(item) if get_origin(item) is Literal else ()
-    for value in values:
-        if words and (not isinstance(value, str) or value not in words):
+        return to_float_pair(option.flag, value)
+    return _convert_several(option, value, get_args(kind)[0])
+
+
+def _convert_several(option: Option, value: object, element_type: object) -> tuple[Any, ...]:
+    """Return the values of an option that takes several numbers, words of a list or texts."""
+    elements = as_list(value)
+    if element_type is float:
+        return tuple(to_float(option.flag, element) for element in elements)
+    words = get_args(element_type) if get_origin(element_type) is Literal else ()
+    for element in elements:
+        if words and (not isinstance(element, str) or element not in words):
             raise bad_option(
-                f"{OPTION}{option.flag}{END} must be one of {', '.join(words)}, not '{value}'"
+                f"{OPTION}{option.flag}{END} must be one of {', '.join(words)}, not '{element}'"
             )
-        if not isinstance(value, str):
-            raise bad_option(f"{OPTION}{option.flag}{END} {given!r:.60} is not text")
-        _convert_text(option, value)
-    return tuple(values)
+        if not isinstance(element, str):
+            raise bad_option(f"{OPTION}{option.flag}{END} {value!r:.60} is not text")
+        _convert_text(option, element)
+    return tuple(elements)
+
+
+def _convert_boolean(option: Option, value: object) -> Any:
+    """Return a switch; its default for None, as if it were not given."""
+    if value is None:
+        return option.default
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise bad_option(f"{OPTION}{option.flag}{END} must be True or False, not {value!r:.60}")
+    return bool(value)
+
+
+def _convert_float(option: Option, value: object) -> float:
+    """Return a number within the bounds of an option."""
+    number = to_float(option.flag, value)
+    if _is_out_of_bounds(option.opt, number):
+        raise bad_option(f"{OPTION}{option.flag}{END} {number:g} {option.opt.bounds_error}")
+    return number
 
 
 def _convert_text(option: Option, value: object) -> str:
@@ -281,29 +316,31 @@ def _convert_text(option: Option, value: object) -> str:
     return value
 
 
-def _convert_integer(option: Option, given: object) -> int:
+def _convert_integer(option: Option, value: object) -> int:
+    """Return a whole number within the bounds of an option."""
     opt = option.opt
-    value = None
+    number = None
     with suppress(TypeError):
-        value = index(cast("SupportsIndex", given))
-    if value is not None and not _is_out_of_bounds(opt, value):
-        return value
-    if opt.outside:
-        raise bad_option(f"{OPTION}{option.flag}{END} '{given}' {opt.outside}")
-    if opt.most is None and opt.least is not None:
-        what = f"{OPTION}{option.flag}{END} '{given}' is not a whole number of at least {opt.least}"
-        raise bad_option(what, f"write {OPTION}{option.flag} {max(opt.least, 3):g}{END}")
-    if value is None:
-        raise bad_option(f"{OPTION}{option.flag}{END} {given!r} is not a whole number")
-    what = f"is not a whole number from {opt.least} to {opt.most:,}"
-    raise bad_option(f"{OPTION}{option.flag}{END} {value} {what}")
+        number = index(cast("SupportsIndex", value))
+    if number is not None and not _is_out_of_bounds(opt, number):
+        return number
+    if opt.bounds_error:
+        raise bad_option(f"{OPTION}{option.flag}{END} '{value}' {opt.bounds_error}")
+    if opt.maximum is None and opt.minimum is not None:
+        fault = f"is not a whole number of at least {opt.minimum}"
+        hint = f"write {OPTION}{option.flag} {max(opt.minimum, 3):g}{END}"
+        raise bad_option(f"{OPTION}{option.flag}{END} '{value}' {fault}", hint)
+    if number is None:
+        raise bad_option(f"{OPTION}{option.flag}{END} {value!r} is not a whole number")
+    fault = f"is not a whole number from {opt.minimum} to {opt.maximum:,}"
+    raise bad_option(f"{OPTION}{option.flag}{END} {number} {fault}")
 
 
 def _is_out_of_bounds(opt: Opt, value: float) -> bool:
     """Return whether a number is out of bounds; NaN always is."""
     return not (
-        (opt.least is None or value >= opt.least)
-        and (opt.most is None or value <= opt.most)
+        (opt.minimum is None or value >= opt.minimum)
+        and (opt.maximum is None or value <= opt.maximum)
         and (opt.above is None or value > opt.above)
         and (opt.below is None or value < opt.below)
     )
@@ -340,11 +377,11 @@ def as_list(values: Any) -> list[Any]:
         return [values]
 
 
-def to_mapping(flag: str, given: object, what: str) -> dict[str, Any]:
+def to_mapping(flag: str, mapping: object, content: str) -> dict[str, Any]:
     """Return a mapping with names as text, an empty one for None; UsageError for anything else."""
-    if not isinstance(given, Mapping | None):
-        raise bad_option(f"{OPTION}{flag}{END} {given!r:.60} is not a mapping of {what}")
-    return {str(name): value for name, value in (given or {}).items()}
+    if not isinstance(mapping, Mapping | None):
+        raise bad_option(f"{OPTION}{flag}{END} {mapping!r:.60} is not a mapping of {content}")
+    return {str(name): value for name, value in (mapping or {}).items()}
 
 
 def document_parameters(group: object) -> dict[str, Any]:
@@ -352,36 +389,43 @@ def document_parameters(group: object) -> dict[str, Any]:
     return {
         option.name: _plain_value(getattr(group, option.field))
         for option in options_of(type(group))
-        if option.opt.stated
+        if option.opt.is_parameter
     }
 
 
 def changed_options(group: object, command: Command | None = None) -> list[Option]:
     """Return the options of a group with values other than their defaults."""
     options = options_of(type(group)) if command is None else command.options_of(type(group))
-    values = ((option, getattr(group, option.field)) for option in options)
+    return [option for option in options if _is_changed(option, getattr(group, option.field))]
+
+
+def _is_changed(option: Option, value: object) -> bool:
+    """Return whether a value of an option is not its default."""
+    if value is option.default:
+        return False
     # a data frame can be compared with None by identity only
-    return [o for o, v in values if v is not o.default and (o.default is None or v != o.default)]
+    return option.default is None or bool(value != option.default)
 
 
 def signature_settings(group: object) -> dict[str, Any]:
     """Return the values that change numbers and are not the defaults, by key of the signature."""
-    values = (
-        (o.opt.signed, getattr(group, o.field)) for o in changed_options(group) if o.opt.signed
-    )
-    return {
-        key: ",".join(f"{k}={v}" for k, v in one.items()) if isinstance(one, Mapping) else one
-        for key, one in values
-    }
+    settings: dict[str, Any] = {}
+    for option in changed_options(group):
+        if option.opt.signed:
+            value = getattr(group, option.field)
+            if isinstance(value, Mapping):
+                value = ",".join(f"{name}={element}" for name, element in value.items())
+            settings[option.opt.signed] = value
+    return settings
 
 
 def _plain_value(value: object) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain_value(one) for key, one in value.items()}
-    return [_plain_value(one) for one in value] if isinstance(value, tuple) else value
+        return {key: _plain_value(element) for key, element in value.items()}
+    return [_plain_value(element) for element in value] if isinstance(value, tuple) else value
 
 
 def union_types(kind: object) -> tuple[Any, ...]:
     """Return the types of a union without None; of another type the type itself."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return tuple(one for one in kinds if one is not NoneType)
+    return tuple(member for member in kinds if member is not NoneType)

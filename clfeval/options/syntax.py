@@ -58,7 +58,7 @@ class Dialect:
     gives: str
     several: str
     yes: str
-    listed: str
+    verbose_hint: str
     place: Callable[[str], str | None] | None = None
     arrays: frozenset[str] = frozenset()
 
@@ -100,9 +100,9 @@ def fill_error(error: ClfevalError, options: Sequence[Option], dialect: Dialect)
     if dialect.place is not None:
         options_by_flag = {option.flag: option for option in options}
         error.problems = tuple(
-            _with_place(one, options_by_flag, dialect.place) for one in error.problems
+            _with_place(problem, options_by_flag, dialect.place) for problem in error.problems
         )
-    error.listed = dialect.listed
+    error.verbose_hint = dialect.verbose_hint
     error.fill_texts(lambda text: fill_text(text, options, dialect))
 
 
@@ -162,26 +162,34 @@ def _join_literals(literals: Sequence[str], option: Option, dialect: Dialect) ->
 
 def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
     """Write a value of the shell as a literal of Python or YAML."""
-    key, equals, value = "", "", unquote_word(text)
-    if option.holds == "mapping":
-        key, equals, value = value.rpartition("=")
-    parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
+    text = unquote_word(text)
+    if option.holds != "mapping":
+        return _format_value_literal(text, option, dialect)
+    key, equals, value = text.rpartition("=")
+    literal = _format_value_literal(value, option, dialect)
+    return f"{{{key!r}: {literal}}}" if equals else literal
+
+
+def _format_value_literal(text: str, option: Option, dialect: Dialect) -> str:
+    """Write a value, without the key of a mapping, as a literal of Python or YAML."""
+    parts = [text] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", text)
     plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
     bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
-    words = []
-    for part in parts:
-        if not (
-            re.fullmatch(plain, part) or re.fullmatch(bare, part)
-        ):  # quoted for Python and YAML
-            simple = part.isprintable() and not {"'", "\\"} & {*part}
-            part = f"'{part}'" if simple else dumps(part)
-        words.append(part)
-    value = words[0]
+    literals = [
+        part if re.fullmatch(plain, part) or re.fullmatch(bare, part) else _quote_literal(part)
+        for part in parts
+    ]
     if option.holds == "several" and dialect.place is not None:
-        return f"[{value}]"
-    if len(words) > 1:
-        value = f"{dialect.several[0]}{', '.join(words)}{dialect.several[1]}"
-    return f"{{{key!r}: {value}}}" if equals else value
+        return f"[{literals[0]}]"
+    if len(literals) == 1:
+        return literals[0]
+    return f"{dialect.several[0]}{', '.join(literals)}{dialect.several[1]}"
+
+
+def _quote_literal(text: str) -> str:
+    """Quote a text for Python and YAML."""
+    simple = text.isprintable() and not {"'", "\\"} & {*text}
+    return f"'{text}'" if simple else dumps(text)
 
 
 def parse_count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
@@ -205,8 +213,8 @@ def parse_number_or_word(_: str, texts: Sequence[str]) -> float | str:
 def parse_one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given only once."""
     if len(texts) > 1:
-        what = f"{OPTION}{flag}{END} is given {len(texts)} times, but takes one column"
-        raise bad_option(what, "combine the columns into one, such as 'repeat 1 fold 2'")
+        message = f"{OPTION}{flag}{END} is given {len(texts)} times, but takes one column"
+        raise bad_option(message, "combine the columns into one, such as 'repeat 1 fold 2'")
     return texts[0] if texts else None
 
 
@@ -228,7 +236,7 @@ def parse_share(flag: str, texts: Sequence[str]) -> float:
 
 def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
     """Parse `T` and `MODEL=T`: thresholds by model, None for all others."""
-    found: dict[str | None, float] = {}
+    thresholds: dict[str | None, float] = {}
     for text in texts:
         model, equals, number = text.rpartition("=")
         try:
@@ -242,42 +250,42 @@ def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]
                 hint = f"write {OPTION}{flag} {model}{equals}{part:g}{END} for {number}"
             raise bad_option(f"{OPTION}{flag}{END} '{text}' is not a number or MODEL=NUMBER", hint)
         key = model if equals else None
-        if found.setdefault(key, value) != value:
-            which = f"model '{model}'" if equals else "all models"
+        if thresholds.setdefault(key, value) != value:
+            subject = f"model '{model}'" if equals else "all models"
             hint = f"give one threshold; for a single model write {OPTION}{flag} MODEL=NUMBER{END}"
-            raise bad_option(f"{OPTION}{flag}{END} gives two thresholds for {which}", hint)
-    return found
+            raise bad_option(f"{OPTION}{flag}{END} gives two thresholds for {subject}", hint)
+    return thresholds
 
 
 def parse_groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
     """Parse `NAME=A,B`; a member with a comma is quoted as in CSV."""
     import csv
 
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for text in texts:
         name, equals, members = text.partition("=")
         names = next(csv.reader([members]), [])
-        if not equals or not name or not names or not all(names) or name in found:
-            what = f"{OPTION}{flag}{END} '{text}' is not NAME=MODEL,MODEL with a unique name"
+        if not equals or not name or not names or not all(names) or name in groups:
+            message = f"{OPTION}{flag}{END} '{text}' is not NAME=MODEL,MODEL with a unique name"
             hint = f"for example {OPTION}{flag} trees=forest,boosting{END}"
-            raise UsageError.new(what, "bad-group", hint=hint)
-        found[name] = names
-    return found
+            raise UsageError.new(message, "bad-group", hint=hint)
+        groups[name] = names
+    return groups
 
 
 def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
     """Parse `[MODEL=]TP,FP,FN,TN`; the number of counts and their values are checked later."""
-    found: dict[str, list[float]] = {}
+    counts: dict[str, list[float]] = {}
     for text in texts:
         model, equals, numbers = text.rpartition("=")
         try:
             values = [_number(number) for number in numbers.split(",")]
         except ValueError:
-            what = f"{OPTION}{flag}{END} '{text}' is not [MODEL=]TP,FP,FN,TN"
+            message = f"{OPTION}{flag}{END} '{text}' is not [MODEL=]TP,FP,FN,TN"
             hint = f"for example {OPTION}{flag} rf=69,15,31,85{END}"
-            raise UsageError.new(what, "bad-counts", hint=hint) from None
+            raise UsageError.new(message, "bad-counts", hint=hint) from None
         name = model if equals else "model"
-        if name in found:
+        if name in counts:
             hint = (
                 f"name each model: {OPTION}{flag} rf=69,15,31,85{END} "
                 f"{OPTION}{flag} ccp=67,5,33,95{END}"
@@ -285,8 +293,8 @@ def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | No
             raise UsageError.new(
                 f"{OPTION}{flag}{END} names '{name}' twice", "bad-counts", hint=hint
             )
-        found[name] = values
-    return found or None
+        counts[name] = values
+    return counts or None
 
 
 def _number(text: str) -> float:
@@ -335,7 +343,7 @@ def parse_ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, floa
 def _of_metrics(
     flag: str, texts: Sequence[str], value_of: Callable[[str], Any], form: str, example: str
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values_by_metric: dict[str, Any] = {}
     for text in texts:
         metric, _, number = text.rpartition("=")
         try:
@@ -344,15 +352,15 @@ def _of_metrics(
             metric = ""
         if not metric:
             raise bad_option(f"{OPTION}{flag}{END} '{text}' is not {form}", example)
-        if metric in found:
+        if metric in values_by_metric:
             raise bad_option(f"{OPTION}{flag}{END} names '{metric}' twice")
-        found[metric] = value
-    return found
+        values_by_metric[metric] = value
+    return values_by_metric
 
 
-def format_range(ends: Sequence[float]) -> str:
+def format_range(bounds: Sequence[float]) -> str:
     """Write `LOW:HIGH`."""
-    return ":".join(map(format_value, ends))
+    return ":".join(map(format_value, bounds))
 
 
 def _direction(text: str) -> str:
@@ -369,15 +377,15 @@ def _range(text: str) -> tuple[float, float]:
 SMALLEST = 240  # pixels of a side of a picture
 
 
-def accept_size(flag: str, given: object) -> tuple[int, int] | None:
+def accept_size(flag: str, value: object) -> tuple[int, int] | None:
     """Return width and height from a text such as 480x360, or a pair; UsageError for others."""
-    if given is None:
+    if value is None:
         return None
-    text = "x".join(map(str, given)) if isinstance(given, (tuple, list)) else str(given)
-    found = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text.strip())
-    if found is None or min(int(found[1]), int(found[2])) < SMALLEST:
-        what = (
+    text = "x".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+    match = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text.strip())
+    if match is None or min(int(match[1]), int(match[2])) < SMALLEST:
+        message = (
             f"{OPTION}{flag}{END} '{text}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
         )
-        raise bad_option(what, "for example 480x360")
-    return int(found[1]), int(found[2])
+        raise bad_option(message, "for example 480x360")
+    return int(match[1]), int(match[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -74,26 +74,28 @@ def build_plan(
     only: names or patterns of runs. label, accept: of the history. Raises UsageError with all
     problems, each with file, line and column.
     """
-    wrong = BatchErrors()
-    sheet = read_declaration(names, variables_from_shell(variables), wrong)
-    runs = build_runs(sheet, output, wrong)
+    errors = BatchErrors()
+    declaration = read_declaration(names, variables_from_shell(variables), errors)
+    runs = build_runs(declaration, output, errors)
     for run in runs:
-        check_without_table(run, wrong)
-    check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
+        check_without_table(run, errors)
+    check_links(runs, {*declaration.runs} - {run.group for run in runs}, errors)
     history = None
-    if sheet.history or len(sheet.files) == len(names):  # an unreadable file may have one
-        history = read_history_target(sheet.history, label, wrong, accept=accept)
-    saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
-    read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
-    check_overwrites(saved, [*names, *read, *([history.file] if history else [])], wrong)
-    if wrong.parts:
+    has_all_files = len(declaration.files) == len(names)  # an unreadable one may have a history
+    if declaration.history or has_all_files:
+        history = read_history_target(declaration.history, label, errors, accept=accept)
+    save_nodes: dict[str, Node] = {path: run.nodes["save"] for run in runs for path in run.save}
+    protected = [*names, *(path for run in runs for path in (*run.reads, *run.input_patterns))]
+    protected += [history.file] if history else []
+    check_overwrites(save_nodes, dict.fromkeys(protected), errors)
+    if errors.parts:
         try:
-            check_tables(select_runs(runs, only), wrong)
+            check_tables(select_runs(runs, only), errors)
         except UsageError as error:
-            wrong.take(error)
-    wrong.raise_problems()
+            errors.take(error)
+    errors.raise_problems()
     runs = order_runs(runs, only)
-    return Plan(runs, input_files(sheet, len(runs)), history)
+    return Plan(runs, input_files(declaration, len(runs)), history)
 
 
 _MODEL = re.compile(r".* (?:of|by) '(.*)'", re.DOTALL)  # role of a model's column in a dry run
@@ -104,7 +106,7 @@ def check_without_table(run: Run, errors: BatchErrors) -> None:
     """Report gates, tables and plots that cannot exist whatever the table holds."""
     gates = build_group(Gates, run.options)
     for limit, (_, text) in zip(gates.limits, gates.written, strict=True):
-        node = run.given[limit_kind(limit.kind).option]
+        node = run.nodes[limit_kind(limit.kind).option]
         node = dict(node.pairs()).get(text.rpartition("=")[0], node)  # limits may be a mapping
         _collect_refusal(partial(limit_tests.check_ranges, [limit]), run, node, errors)
         _collect_refusal(partial(_check_limit, run, gates, limit), run, node, errors)
@@ -112,10 +114,11 @@ def check_without_table(run: Run, errors: BatchErrors) -> None:
         if getattr(gates, kind.option) and not kind.applies_to(run.command):
             evaluation = gate_evaluation(_empty_result(run), gates)
             check = partial(list[Gate], kind.check(evaluation))
-            _collect_refusal(check, run, run.given[kind.option], errors)
-    if names := as_list(run.options.get("show")):
+            _collect_refusal(check, run, run.nodes[kind.option], errors)
+    names = as_list(run.options.get("show"))
+    if names:
         check_shown = partial(check_names, run.command, names, f"{OPTION}--show{END} ")
-        _collect_refusal(check_shown, run, run.given["show"], errors)
+        _collect_refusal(check_shown, run, run.nodes["show"], errors)
 
 
 def _empty_result(run: Run) -> Document:
@@ -149,13 +152,16 @@ def _collect_refusal(
 
 def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
     """Raise UsageError for limits on models or measures that the table lacks."""
-    if not (gates := build_group(Gates, run.options)).limits:
+    gates = build_group(Gates, run.options)
+    if not gates.limits:
         return
     page = page_of(run.command)
-    found = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
-    known = [one[1] for one in found if one]
+    matches = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
+    model_names = [match[1] for match in matches if match]
     models: dict[str, Row] = {
-        name: {"model": name} for name in (*known, *(run.options.get("group") or ())) if known
+        name: {"model": name}
+        for name in (*model_names, *(run.options.get("group") or ()))
+        if model_names
     }
     names = {column.name for table in page.tables for column in table.columns}
     names |= {*SUMMED, *as_list(run.options.get("measure"))}
@@ -163,57 +169,69 @@ def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
     cells: dict[str, Cell] = {
         name + end: 0.0 for name in names for end in ("", limit_tests.DIFFERENCE_SUFFIX)
     }
-    wrong = ErrorCollector()
+    errors = ErrorCollector()
     for limit in gates.limits:
-        with wrong.going_on():
+        with errors.going_on():
             if models and limit.model is not None and " at " not in limit.model:  # a population's
                 limit_tests.match_models(models, limit.model, limit.kind)
             if run.command != "mlcps" and ":" not in limit.metric:
                 limit_tests.match_metric(limit, cells, _empty_result(run))
-    wrong.raise_problems()
+    errors.raise_problems()
 
 
-LOOKED_AT = 100  # runs whose tables are checked if a YAML file has errors, at most
-NUMBERS = (int, float)
+MAX_CHECKED_TABLES = 100  # runs whose tables are checked if a YAML file has errors, at most
+NUMBER_TYPES = (int, float)
 
 
-def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
+def check_tables(runs: Sequence[Run], errors: BatchErrors) -> None:
     """Report ambiguities of the tables of runs, in addition to the errors of the files."""
-    seen: dict[str, Document] = {}
-    for run in runs[:LOOKED_AT]:
+    dry_results: dict[str, Document] = {}
+    for run in runs[:MAX_CHECKED_TABLES]:
         if not run.files:
             continue
         try:
-            result = read_run_table(run, seen)
-            doubts: Sequence[Any] = result.tables["ambiguities"]
-            for row in doubts:
+            result = read_run_table(run, dry_results)
+            ambiguities: Sequence[Any] = result.tables["ambiguities"]
+            for row in ambiguities:
                 code = row["code"]
-                if run.whole or code.startswith(("unknown-", "no-such-")):  # else a consequence
-                    one = Problem(row["text"], code, row["file"], row["row"], row["column"])
-                    said = str(one).removesuffix(f" [{code}]")
-                    found = UsageError.new(said, code, run.place, hint=row["hint"])
-                    wrong.take(fill_for_run(found, run))
-            if not doubts:
+                if run.valid or code.startswith(("unknown-", "no-such-")):  # else a consequence
+                    problem = Problem(row["text"], code, row["file"], row["row"], row["column"])
+                    message = str(problem).removesuffix(f" [{code}]")
+                    ambiguity = UsageError.new(message, code, run.place, hint=row["hint"])
+                    errors.take(fill_for_run(ambiguity, run))
+            if not ambiguities:
                 check_limits_fit_table(run, result.tables["reading"])
         except ClfevalError as error:
             for part in fill_for_run(error, run).parts or (error,):
-                wrong.take(part)
+                errors.take(part)
 
 
-def read_run_table(run: Run, seen: dict[str, Document]) -> Document:
-    """Return how a run's table is read; seen: cache by options on reading."""
-    command, files = run.keys.command, list(run.files) or None
-    reads = {one.name for one in command.options_of(Input)}
-    texts = {
-        one.name for one in command.options() if type(run.options.get(one.name)) not in NUMBERS
+def read_run_table(run: Run, dry_results: dict[str, Document]) -> Document:
+    """Return how a run's table is read; dry_results: cache by options on reading."""
+    command = run.keys.command
+    reading_names = {option.name for option in command.options_of(Input)}
+    reading_names |= {
+        option.name
+        for option in command.options()
+        if type(run.options.get(option.name)) not in NUMBER_TYPES
     }
-    kept = {k: v for k, v in run.options.items() if k in reads | texts}
-    key = repr((run.command, run.files, kept))
-    if key not in seen:
-        dry, silent = {**run.options, "dry_run": True}, (lambda _: None,) * 2
-        offer = partial(keys_to_add, run)
-        seen[key] = compute_with_gates(command, files, dry, Gates(), silent, offer, label=None)
-    return seen[key]
+    reading_options = {name: v for name, v in run.options.items() if name in reading_names}
+    key = repr((run.command, run.files, reading_options))
+    if key not in dry_results:
+        dry_results[key] = compute_with_gates(
+            command,
+            list(run.files) or None,
+            {**run.options, "dry_run": True},
+            Gates(),
+            (_ignore, _ignore),
+            partial(keys_to_add, run),
+            label=None,
+        )
+    return dry_results[key]
+
+
+def _ignore(_: object) -> None:
+    """Receive what a run reports while it reads, and show none of it."""
 
 
 def keys_to_add(run: Run, fixes: Mapping[str, Any]) -> str:
@@ -224,98 +242,113 @@ def keys_to_add(run: Run, fixes: Mapping[str, Any]) -> str:
 
 def fill_for_run(error: ClfevalError, run: Run) -> ClfevalError:
     """Reword an error for a batch; name another run's table, and the place of other problems."""
-    fill_for_yaml(error, run.keys, run.given)
+    fill_for_yaml(error, run.keys, run.nodes)
     for part in (error, *error.parts):
-        problems = []
-        for one in part.problems:
-            named = replace(one, file=describe_input(run)) if one.file == FRAME else one
-            usage = isinstance(part, UsageError)
-            problems.append(with_place(named, run.place) if usage else named)
+        problems = [_name_frame(problem, run) for problem in part.problems]
+        if isinstance(part, UsageError):
+            problems = [with_place(problem, run.place) for problem in problems]
         part.problems = tuple(problems)
     return error
 
 
-def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors) -> None:
+def _name_frame(problem: Problem, run: Run) -> Problem:
+    """Return a problem with the name of the other run's table in place of a data frame."""
+    return replace(problem, file=describe_input(run)) if problem.file == FRAME else problem
+
+
+def check_links(runs: Sequence[Run], broken: Collection[str], errors: BatchErrors) -> None:
     """Report missing tables of other runs and cycles; broken: runs with errors."""
-    known = {run.name: run for run in runs}
+    runs_by_name = {run.name: run for run in runs}
     for run in runs:
         if not isinstance(run.input, RunLink):
             continue
-        other = known.get(run.input.run)
-        if other is None and run.input.run.partition("[")[0] in broken:
+        source = runs_by_name.get(run.input.run)
+        if source is None and run.input.run.partition("[")[0] in broken:
             continue
-        if other is None:
-            inside = [name for name, one in known.items() if one.group == run.input.run]
-            hint = f"name one of its runs: {list_names(inside)}" if inside else None
-            hint = hint or suggestion(run.input.run, known) or f"runs: {list_names(known)}"
-            wrong.add_problem(run.input.given, f"input: no run '{run.input.run}'", hint)
+        if source is None:
+            run_names = [
+                name for name, member in runs_by_name.items() if member.group == run.input.run
+            ]
+            hint = f"name one of its runs: {list_names(run_names)}" if run_names else None
+            hint = (
+                hint
+                or suggestion(run.input.run, runs_by_name)
+                or f"runs: {list_names(runs_by_name)}"
+            )
+            errors.add_problem(run.input.node, f"input: no run '{run.input.run}'", hint)
         elif run.input.table is not None:
-            tables = [table.name for table in page_of(other.command).tables]
+            tables = [table.name for table in page_of(source.command).tables]
             if run.input.table not in tables:
                 hint = suggestion(run.input.table, tables) or f"tables: {list_names(tables, 40)}"
-                what = f"input: {other.command} has no table '{run.input.table}'"
-                wrong.add_problem(run.input.given, what, hint)
+                message = f"input: {source.command} has no table '{run.input.table}'"
+                errors.add_problem(run.input.node, message, hint)
     while True:
         try:
-            return _sorter(known).prepare()
+            return _sorter(runs_by_name).prepare()
         except CycleError as error:
             names = error.args[1][::-1]  # the first is repeated at the end
-            link = known.pop(names[0]).input
+            link = runs_by_name.pop(names[0]).input
             assert isinstance(link, RunLink)
-            wrong.add_problem(
-                link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}"
+            errors.add_problem(
+                link.node, f"input: runs need each other in a cycle: {' -> '.join(names)}"
             )
 
 
 def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """Return the requested runs, and those whose tables they read, in order."""
-    known = {run.name: run for run in runs}
-    left = names = {run.name for run in select_runs(runs, only)}
-    while left:
-        left = {one for name in left if (one := known[name].required)} - names
-        names = names | left
-    sorter = _sorter({name: run for name, run in known.items() if name in names})
+    runs_by_name = {run.name: run for run in runs}
+    names = {run.name for run in select_runs(runs, only)}
+    unvisited = names
+    while unvisited:
+        required = {runs_by_name[name].required for name in unvisited}
+        unvisited = {name for name in required if name} - names
+        names = names | unvisited
+    sorter = _sorter({name: run for name, run in runs_by_name.items() if name in names})
     sorter.prepare()
-    found: list[Run] = []
+    ordered: list[Run] = []
     while sorter.is_active():
         ready = {*sorter.get_ready()}
-        found += [run for run in runs if run.name in ready]
+        ordered += [run for run in runs if run.name in ready]
         sorter.done(*ready)
-    return found
+    return ordered
 
 
 def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
     """Return the runs that match names or patterns (brackets are literal); UsageError if none."""
-    picked: set[str] = set()
+    selected: set[str] = set()
     for pattern in only:
         glob = pattern.replace("[", "[[]")
-        found = {run.name for run in runs if pattern in (run.name, run.group)}
-        found = found or {run.name for run in runs if fnmatchcase(run.name, glob)}
-        if not found:
+        matching = {run.name for run in runs if pattern in (run.name, run.group)}
+        matching = matching or {run.name for run in runs if fnmatchcase(run.name, glob)}
+        if not matching:
             names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
             hint = suggestion(pattern, names) or f"runs: {list_names(names)}"
             raise UsageError.new(
                 f"{OPTION}--only{END} '{pattern}' matches no run", "unknown-run", hint=hint
             )
-        picked |= found
-    return [run for run in runs if not only or run.name in picked]
+        selected |= matching
+    return [run for run in runs if not only or run.name in selected]
 
 
 def _sorter(runs: Mapping[str, Run]) -> TopologicalSorter[str]:
     links = ((name, run.required) for name, run in runs.items())
-    return TopologicalSorter({name: [one] if one and one in runs else [] for name, one in links})
+    return TopologicalSorter(
+        {name: [required] if required and required in runs else [] for name, required in links}
+    )
 
 
-def check_overwrites(saved: Mapping[str, Node], read: Iterable[str], wrong: BatchErrors) -> None:
-    """Report outputs that would overwrite inputs or the history; saved: nodes by path."""
-    spared = ProtectedFiles(read)
-    for path, given in saved.items():
-        if path in spared:
-            what = f"save: '{path}' would overwrite a file that the batch reads or appends to"
-            wrong.add_problem(given, what, "choose another name")
+def check_overwrites(
+    save_nodes: Mapping[str, Node], paths: Iterable[str], errors: BatchErrors
+) -> None:
+    """Report outputs that would overwrite inputs or the history; save_nodes: by path."""
+    protected = ProtectedFiles(paths)
+    for path, node in save_nodes.items():
+        if path in protected:
+            message = f"save: '{path}' would overwrite a file that the batch reads or appends to"
+            errors.add_problem(node, message, "choose another name")
 
 
-KEYS = ("file", "label", "accept")
+HISTORY_KEYS = ("file", "label", "accept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,45 +369,56 @@ def can_make_folder(path: str) -> bool:
 
 
 def read_history_target(
-    given: Node | None, label: str | None, wrong: BatchErrors, *, accept: bool
+    node: Node | None, label: str | None, errors: BatchErrors, *, accept: bool
 ) -> HistoryTarget | None:
     """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
-    if given is None:
+    if node is None:
         for flag in ["--label"] * (label is not None) + ["--accept"] * accept:
             hint = "add history: FILE at the top level of the YAML file"
-            wrong.take(
+            errors.take(
                 bad_option(f"{OPTION}{flag}{END} needs a history, and the batch has none", hint)
             )
         return None
-    parts: Mapping[str, Node] = {"file": given}
-    if isinstance(given.value, dict):
-        parts = dict(given.pairs())
-        for key, one in parts.items():
-            if key not in KEYS:
-                hint = suggestion(key, KEYS) or f"keys: {', '.join(KEYS)}"
-                wrong.add_problem(one, f"history: unknown key '{key}'", hint)
-    file, said, accepts = (parts.get(key) for key in KEYS)
-    name = file.value if file else None
-    if not isinstance(name, str) or not name.strip() or "\0" in name:
-        wrong.add_problem(file or given, "history must name a file", "write history: history.jsonl")
+    file_node, label_node, accept_node = _history_nodes(node, errors)
+    file = file_node.value if file_node else None
+    if not isinstance(file, str) or not file.strip() or "\0" in file:
+        hint = "write history: history.jsonl"
+        errors.add_problem(file_node or node, "history must name a file", hint)
         return None
-    if accepts is not None and not isinstance(accepts.value, bool):
-        wrong.add_problem(accepts, "history: accept must be true or false")
-    if said is not None and not isinstance(said.value, str):
-        wrong.add_problem(
-            said, "history: the label must be text", f"label: '{said.written or said.value}'"
-        )
+    if accept_node is not None and not isinstance(accept_node.value, bool):
+        errors.add_problem(accept_node, "history: accept must be true or false")
+    if label_node is not None and not isinstance(label_node.value, str):
+        hint = f"label: '{label_node.written or label_node.value}'"
+        errors.add_problem(label_node, "history: the label must be text", hint)
         return None
-    label = label or (str(said.value) if said is not None else "")
+    label = label or (str(label_node.value) if label_node is not None else "")
     if not label.strip():
         hint = f"add {OPTION}--label 2026-W47{END}, or history: {{file: FILE, label: TEXT}}"
-        wrong.add_problem(given, "history: the label is missing", hint)
+        errors.add_problem(node, "history: the label is missing", hint)
         return None
-    check_inside_folder(file or given, "history", name, wrong)
-    path = path_beside_file(file or given, name)
+    path = _history_path(file_node or node, file, errors)
+    return HistoryTarget(path, label, accept or bool(accept_node and accept_node.value))
+
+
+def _history_nodes(node: Node, errors: BatchErrors) -> Iterator[Node | None]:
+    """Return the nodes of the keys of a history, which may be the name of its file."""
+    nodes: Mapping[str, Node] = {"file": node}
+    if isinstance(node.value, dict):
+        nodes = dict(node.pairs())
+    for key, child in nodes.items():
+        if key not in HISTORY_KEYS:
+            hint = suggestion(key, HISTORY_KEYS) or f"keys: {', '.join(HISTORY_KEYS)}"
+            errors.add_problem(child, f"history: unknown key '{key}'", hint)
+    return (nodes.get(key) for key in HISTORY_KEYS)
+
+
+def _history_path(node: Node, file: str, errors: BatchErrors) -> str:
+    """Return the path of a history, named relative to its YAML file; report an unusable one."""
+    check_inside_folder(node, "history", file, errors)
+    path = path_beside_file(node, file)
     try:
         if not can_make_folder(path):
             check_target(path, ())
     except ClfevalError as error:
-        wrong.take(error, file or given)
-    return HistoryTarget(path, label, accept or bool(accepts and accepts.value))
+        errors.take(error, node)
+    return path

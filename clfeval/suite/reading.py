@@ -49,16 +49,16 @@ class Node:
         """Yield the entries of a mapping or list; none for other values."""
         value: Any = self.value
         if isinstance(value, (dict, list)):
-            for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-                yield key, replace(self, value=one, path=(*self.path, key))
+            for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+                yield key, replace(self, value=child, path=(*self.path, key))
 
     def pairs(self) -> Iterator[tuple[str, Node]]:
         """Yield the entries of a mapping."""
-        return ((key, one) for key, one in self.children() if isinstance(key, str))
+        return ((key, child) for key, child in self.children() if isinstance(key, str))
 
-    def meant(self) -> Iterator[tuple[str, Node]]:
+    def pairs_without_anchors(self) -> Iterator[tuple[str, Node]]:
         """Yield the entries of a mapping, except keys for anchors, which begin with `x-`."""
-        return ((key, one) for key, one in self.pairs() if not key.startswith("x-"))
+        return ((key, child) for key, child in self.pairs() if not key.startswith("x-"))
 
 
 @dataclass(slots=True)
@@ -67,32 +67,35 @@ class BatchErrors:
 
     parts: list[UsageError] = field(default_factory=list)
     times: int = 0  # number of errors reported, repetitions included
-    told: set[tuple[str | None, str]] = field(default_factory=set)
+    reported: set[tuple[str | None, str]] = field(default_factory=set)  # by place and message
     closed: set[str] = field(default_factory=set)  # places without further errors
 
-    def add_problem(self, where: Node | str, what: str, hint: str | None = None) -> None:
-        """Report an error at a place."""
-        place = where if isinstance(where, str) else where.place
-        self.take(UsageError.new(what, CODE, place, hint=hint))
+    def add_problem(self, place: Node | str, message: str, hint: str | None = None) -> None:
+        """Report an error at a place, or at the place of a node."""
+        position = place if isinstance(place, str) else place.place
+        self.take(UsageError.new(message, CODE, position, hint=hint))
 
-    def take(self, error: ClfevalError, where: Node | None = None) -> None:
-        """Collect an error; where: the node for problems without a place."""
+    def take(self, error: ClfevalError, node: Node | None = None) -> None:
+        """Collect an error; node: the place of problems without one."""
         self.times += 1
-        fresh: list[Problem] = []
-        for one in error.problems:
-            problem = with_place(one, where.place) if where else one
+        problems = error.problems
+        if node is not None:
+            problems = tuple(with_place(problem, node.place) for problem in problems)
+        new_problems: list[Problem] = []
+        for problem in problems:
             line = problem.file, problem.what
-            if line not in self.told and problem.file not in self.closed:
-                self.told.add(line)
-                fresh.append(problem)
-        if fresh:
-            self.parts.append(UsageError(fresh, hint=error.hint))
+            if line not in self.reported and problem.file not in self.closed:
+                self.reported.add(line)
+                new_problems.append(problem)
+        if new_problems:
+            self.parts.append(UsageError(new_problems, hint=error.hint))
 
     def raise_problems(self) -> None:
         """Raise UsageError with all errors, if there are any."""
         parts = sorted(self.parts, key=_error_position)
-        if left := [problem for part in parts[MAX_ERRORS:] for problem in part.problems]:
-            parts[MAX_ERRORS:] = [UsageError(left)]
+        further_problems = [problem for part in parts[MAX_ERRORS:] for problem in part.problems]
+        if further_problems:
+            parts[MAX_ERRORS:] = [UsageError(further_problems)]
         if parts:
             raise parts[0] if len(parts) == 1 else UsageError.from_errors(parts)
 
@@ -101,14 +104,14 @@ def with_place(problem: Problem, place: str) -> Problem:
     """Return a problem with a place in a YAML file, added if it has none."""
     if _PLACE.fullmatch(problem.file or ""):
         return problem
-    named = f"{problem.file}: " if problem.file else ""
-    return replace(problem, file=place, what=f"{named}{problem.what}")
+    prefix = f"{problem.file}: " if problem.file else ""
+    return replace(problem, file=place, what=f"{prefix}{problem.what}")
 
 
 def _error_position(error: UsageError) -> tuple[str, int, int]:
     """Return the place of an error's first problem, for sorting."""
-    found = _PLACE.fullmatch(error.problems[0].file or "")
-    return (found[1], int(found[2]), int(found[3])) if found else ("", 0, 0)
+    match = _PLACE.fullmatch(error.problems[0].file or "")
+    return (match[1], int(match[2]), int(match[3])) if match else ("", 0, 0)
 
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -119,7 +122,7 @@ MOST = 1 << 22  # characters of all texts with variables, after filling in
 
 def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
     """Return the variables of `--set NAME=VALUE`, the last of repeated ones; UsageError."""
-    found = {}
+    variables = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not NAME.fullmatch(name):
@@ -127,28 +130,30 @@ def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
             raise UsageError.new(
                 f"{OPTION}--set{END} '{text}' is not NAME=VALUE", "bad-option", hint=hint
             )
-        if fault := _value_fault(value):
+        fault = _value_fault(value)
+        if fault:
             raise UsageError.new(f"{OPTION}--set{END} {name}: {fault}", "bad-option")
-        found[name] = value
-    return found
+        variables[name] = value
+    return variables
 
 
-def variables_from_file(variables: Mapping[str, Node], wrong: BatchErrors) -> dict[str, str]:
+def variables_from_file(nodes: Mapping[str, Node], errors: BatchErrors) -> dict[str, str]:
     """Return the variables of `set:` as text as written."""
-    found = {}
-    for name, given in variables.items():
+    values = {}
+    for name, node in nodes.items():
         if not NAME.fullmatch(name):
-            wrong.add_problem(
-                given, f"'{name}' is not a variable name: use letters, digits, _ and -"
+            errors.add_problem(
+                node, f"'{name}' is not a variable name: use letters, digits, _ and -"
             )
-        elif isinstance(given.value, (list, dict)) or given.value is None:
-            wrong.add_problem(given, f"{name}: a variable must be a text or a number")
+        elif isinstance(node.value, (list, dict)) or node.value is None:
+            errors.add_problem(node, f"{name}: a variable must be a text or a number")
         else:
-            written = given.written
-            found[name] = str(given.value) if written is None else written
-            if fault := _value_fault(found[name]):
-                wrong.add_problem(given, f"{name}: {fault}")
-    return found
+            written = node.written
+            values[name] = str(node.value) if written is None else written
+            fault = _value_fault(values[name])
+            if fault:
+                errors.add_problem(node, f"{name}: {fault}")
+    return values
 
 
 def _value_fault(value: str) -> str | None:
@@ -157,71 +162,81 @@ def _value_fault(value: str) -> str | None:
     return f"longer than {LONGEST:,} characters" if len(value) > LONGEST else None
 
 
-def check_used(given: Iterable[str], known: Collection[str], wrong: BatchErrors) -> None:
+def check_used(
+    shell_variables: Iterable[str], file_variables: Collection[str], errors: BatchErrors
+) -> None:
     """Report variables of the shell that no file uses."""
-    for name in given:
-        if name not in known:
-            what = f"{OPTION}--set{END} {name}: the files do not use this variable"
-            there = f"variables: {list_names(sorted(known))}" if known else f"write ${{{name}}}"
-            wrong.take(UsageError.new(what, "bad-option", hint=suggestion(name, known) or there))
+    for name in shell_variables:
+        if name not in file_variables:
+            message = f"{OPTION}--set{END} {name}: the files do not use this variable"
+            hint = f"write ${{{name}}}"
+            if file_variables:
+                names = list_names(sorted(file_variables))
+                hint = suggestion(name, file_variables) or f"variables: {names}"
+            errors.take(UsageError.new(message, "bad-option", hint=hint))
 
 
 @dataclass(slots=True)
 class Filler:
-    """Fills in variables; left: characters that may still be written; used: names used."""
+    """Fills in variables; room: characters that may still be written; used: names used."""
 
     variables: Mapping[str, str]
-    wrong: BatchErrors
-    left: int = MOST
+    errors: BatchErrors
+    room: int = MOST
     used: set[str] = field(default_factory=set)
 
-    def fill(self, given: Node) -> Node:
+    def fill(self, node: Node) -> Node:
         """Return a node with variables filled in, in all texts but not in keys."""
-        value: Any = given.value
+        value: Any = node.value
         if isinstance(value, str):
-            value = self._text(given, value)
+            value = self._fill_text(node, value)
         elif isinstance(value, list):
-            value = [self.fill(one).value for _, one in given.children()]
+            value = [self.fill(child).value for _, child in node.children()]
         elif isinstance(value, dict):
-            value = {key: self.fill(one).value for key, one in given.children()}
-        return replace(given, value=value)
+            value = {key: self.fill(child).value for key, child in node.children()}
+        return replace(node, value=value)
 
-    def _text(self, given: Node, text: str) -> str:
+    def _fill_text(self, node: Node, text: str) -> str:
+        """Return a text with its variables filled in; node: where it stands."""
         if "$" not in text:
             return text
-        parts, end = [], 0
-        for found in _MARK.finditer(text):
-            parts += [text[end : found.start()], self._filled(given, found)]
-            end = found.end()
-            self.left -= len(parts[-1]) + len(parts[-2])
-            if self.left < 0:
-                what = f"the texts with variables exceed {MOST:,} characters"
-                raise UsageError.new(what, "configuration", given.place)
-        whole = _MARK.fullmatch(text)
-        made = "".join([*parts, text[end:]])
-        return FilledText(made) if whole and whole["name"] is not None else made
+        pieces: list[str] = []
+        end = 0
+        for match in _MARK.finditer(text):
+            pieces += [text[end : match.start()], self._filled_mark(node, match)]
+            end = match.end()
+            self.room -= len(pieces[-1]) + len(pieces[-2])
+            if self.room < 0:
+                message = f"the texts with variables exceed {MOST:,} characters"
+                raise UsageError.new(message, "configuration", node.place)
+        full_match = _MARK.fullmatch(text)
+        filled = "".join([*pieces, text[end:]])
+        return FilledText(filled) if full_match and full_match["name"] is not None else filled
 
-    def _filled(self, given: Node, found: re.Match[str]) -> str:
-        name = found["name"]
-        if found["open"]:
+    def _filled_mark(self, node: Node, match: re.Match[str]) -> str:
+        """Return the value of one `${name}`, or `$` for `$$`; report others."""
+        name = match["name"]
+        if match["open"]:
             hint = "write ${name} for a variable, $${ for the two characters"
-            self._refuse(given, "'${' starts a variable without a closing brace", hint)
+            self._refuse(node, "'${' starts a variable without a closing brace", hint)
         elif name is None:
             return "$"
         elif name in self.variables:
             self.used.add(name)
             return self.variables[name]
         else:
-            there = f"variables: {list_names(self.variables)}" if self.variables else None
-            close = suggestion(name, self.variables) or there
-            way = f"add set: {{{name}: ...}}, or {OPTION}--set {name}=...{END}"
-            self._refuse(given, f"the variable ${{{name}}} is undefined", close or way)
+            hint = f"add set: {{{name}: ...}}, or {OPTION}--set {name}=...{END}"
+            if self.variables:
+                hint = (
+                    suggestion(name, self.variables) or f"variables: {list_names(self.variables)}"
+                )
+            self._refuse(node, f"the variable ${{{name}}} is undefined", hint)
         return ""
 
-    def _refuse(self, given: Node, what: str, hint: str) -> None:
+    def _refuse(self, node: Node, message: str, hint: str) -> None:
         """Report a variable that cannot be filled in, and suppress further errors at its place."""
-        self.wrong.add_problem(given, what, hint)
-        self.wrong.closed.add(given.place)
+        self.errors.add_problem(node, message, hint)
+        self.errors.closed.add(node.place)
 
 
 VERSION = 1
@@ -240,89 +255,97 @@ class BatchDeclaration:
 
 
 def read_declaration(
-    names: Sequence[str], variables: Mapping[str, str], wrong: BatchErrors
+    names: Sequence[str], variables: Mapping[str, str], errors: BatchErrors
 ) -> BatchDeclaration:
     """Read the files, fill in variables (arguments override files) and collect all errors."""
-    sheet = BatchDeclaration()
+    declaration = BatchDeclaration()
     for name in names:
         try:
-            file = read_yaml(name, wrong.take)
+            file = read_yaml(name, errors.take)
         except UsageError as error:  # nothing of this file can be read
-            wrong.take(error)
+            errors.take(error)
         else:
-            sheet.files.append(file)
-            _merge_file(Node(file.value, file, ()), sheet, wrong)
-    filler = Filler({**variables_from_file(sheet.variables, wrong), **variables}, wrong)
-    for group in (sheet.defaults, *sheet.runs.values()):
-        group.update({key: filler.fill(one) for key, one in group.items()})
-    sheet.history = filler.fill(sheet.history) if sheet.history else None
-    if len(sheet.files) == len(names):  # else keys of unreadable files are unknown
-        check_used(variables, {*sheet.variables} | filler.used, wrong)
-        if sheet.files and not sheet.runs and not wrong.parts:
-            wrong.add_problem(sheet.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
-    return sheet
+            declaration.files.append(file)
+            _merge_file(Node(file.value, file, ()), declaration, errors)
+    filler = Filler({**variables_from_file(declaration.variables, errors), **variables}, errors)
+    for nodes in (declaration.defaults, *declaration.runs.values()):
+        nodes.update({key: filler.fill(node) for key, node in nodes.items()})
+    declaration.history = filler.fill(declaration.history) if declaration.history else None
+    if len(declaration.files) == len(names):  # else keys of unreadable files are unknown
+        check_used(variables, {*declaration.variables} | filler.used, errors)
+        if declaration.files and not declaration.runs and not errors.parts:
+            errors.add_problem(
+                declaration.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}"
+            )
+    return declaration
 
 
-def _merge_file(top: Node, sheet: BatchDeclaration, wrong: BatchErrors) -> None:
+def _merge_file(top: Node, declaration: BatchDeclaration, errors: BatchErrors) -> None:
     """Merge a file into those before it."""
-    if not _is_mapping(top, "the file", wrong):
+    if not _is_mapping(top, "the file", errors):
         return
-    given = dict(top.meant())
-    for key, one in given.items():
+    nodes = dict(top.pairs_without_anchors())
+    for key, node in nodes.items():
         if key not in TOP:
             hint = suggestion(key, TOP) or f"keys of a batch: {', '.join(TOP)}, and x-..."
-            wrong.add_problem(one, f"unknown key '{key}'", hint)
-    version = given.get("version")
+            errors.add_problem(node, f"unknown key '{key}'", hint)
+    version = nodes.get("version")
     if version is None:
-        wrong.add_problem(top, "the key 'version' is missing", f"begin with version: {VERSION}")
+        errors.add_problem(top, "the key 'version' is missing", f"begin with version: {VERSION}")
     elif version.value is True or version.value != VERSION:
         newer = isinstance(version.value, int) and version.value > VERSION
-        why = "is newer than this program" if newer else "is not a version"
-        what = f"version: {version.value!r:.20} {why}"
-        wrong.add_problem(version, what, f"this program reads version: {VERSION}")
-    for key, into in (("set", sheet.variables), ("defaults", sheet.defaults)):
-        if key in given and _is_mapping(given[key], key, wrong):
-            into.update(given[key].pairs() if key == "set" else _entries_by_name(given[key], wrong))
-    sheet.history = given.get("history", sheet.history)
-    if "runs" in given and _is_mapping(given["runs"], "runs", wrong):
-        for name, run in given["runs"].pairs():
-            if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
-                hint = "write text without brackets: they mark the runs of a matrix"
-                wrong.add_problem(run, f"'{name}' is not a valid name of a run", hint)
-            elif "${" in name:
-                wrong.add_problem(run, f"'{name}': variables work in values, not in names")
-            if _is_mapping(run, f"run '{name}'", wrong):
-                sheet.runs.setdefault(name, {}).update(_entries_by_name(run, wrong))
+        reason = "is newer than this program" if newer else "is not a version"
+        message = f"version: {version.value!r:.20} {reason}"
+        errors.add_problem(version, message, f"this program reads version: {VERSION}")
+    if "set" in nodes and _is_mapping(nodes["set"], "set", errors):
+        declaration.variables.update(nodes["set"].pairs())
+    if "defaults" in nodes and _is_mapping(nodes["defaults"], "defaults", errors):
+        declaration.defaults.update(_nodes_by_name(nodes["defaults"], errors))
+    declaration.history = nodes.get("history", declaration.history)
+    if "runs" in nodes and _is_mapping(nodes["runs"], "runs", errors):
+        _merge_runs(nodes["runs"], declaration, errors)
 
 
-def _is_mapping(given: Node, what: str, wrong: BatchErrors) -> bool:
-    if not isinstance(given.value, dict):
+def _merge_runs(mapping: Node, declaration: BatchDeclaration, errors: BatchErrors) -> None:
+    """Merge the runs of a file into those of the files before it."""
+    for name, run in mapping.pairs():
+        if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
+            hint = "write text without brackets: they mark the runs of a matrix"
+            errors.add_problem(run, f"'{name}' is not a valid name of a run", hint)
+        elif "${" in name:
+            errors.add_problem(run, f"'{name}': variables work in values, not in names")
+        if _is_mapping(run, f"run '{name}'", errors):
+            declaration.runs.setdefault(name, {}).update(_nodes_by_name(run, errors))
+
+
+def _is_mapping(node: Node, subject: str, errors: BatchErrors) -> bool:
+    if not isinstance(node.value, dict):
         hint = "write lines of KEY: VALUE"
-        if isinstance(given.value, list) and what == "runs":
+        if isinstance(node.value, list) and subject == "runs":
             hint = "write 'NAME:' in place of '- name: NAME', and the keys of the run below it"
-        wrong.add_problem(given, f"{what} must map keys to values", hint)
-    return isinstance(given.value, dict)
+        errors.add_problem(node, f"{subject} must map keys to values", hint)
+    return isinstance(node.value, dict)
 
 
-def _entries_by_name(mapping: Node, wrong: BatchErrors) -> dict[str, Node]:
+def _nodes_by_name(mapping: Node, errors: BatchErrors) -> dict[str, Node]:
     """Return the entries of a mapping by Python name, with `-` replaced by `_`."""
-    found: dict[str, Node] = {}
-    for key, one in mapping.meant():
+    nodes: dict[str, Node] = {}
+    for key, node in mapping.pairs_without_anchors():
         name = key.replace("-", "_")
-        if name in found:
-            first = found[name]
-            what = f"key '{key}' is given twice, first as '{first.path[-1]}' at {first.place}"
-            wrong.add_problem(one, what, "keep one of the two")
-        found[name] = one
-    return found
+        if name in nodes:
+            first = nodes[name]
+            message = f"key '{key}' is given twice, first as '{first.path[-1]}' at {first.place}"
+            errors.add_problem(node, message, "keep one of the two")
+        nodes[name] = node
+    return nodes
 
 
-def path_beside_file(given: Node, text: str) -> str:
+def path_beside_file(node: Node, text: str) -> str:
     """Return a path relative to the folder of its YAML file."""
-    return os.path.join(os.path.dirname(given.file.name), text)
+    return os.path.join(os.path.dirname(node.file.name), text)
 
 
-def input_files(sheet: BatchDeclaration, runs: int) -> tuple[InputFile, ...]:
+def input_files(declaration: BatchDeclaration, runs: int) -> tuple[InputFile, ...]:
     """Return the records of the YAML files for a result, with runs as rows."""
     return tuple(
         InputFile(
@@ -330,5 +353,5 @@ def input_files(sheet: BatchDeclaration, runs: int) -> tuple[InputFile, ...]:
             sha256(Path(file.name).read_bytes()).hexdigest(),
             runs if number == 0 else 0,
         )
-        for number, file in enumerate(sheet.files)
+        for number, file in enumerate(declaration.files)
     )

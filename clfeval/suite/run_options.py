@@ -25,72 +25,88 @@ from clfeval.tables.yaml import plain_scalar_value
 from clfeval.views.files import format_of_file, is_file_of_rows
 
 
-def resolve_path(given: Node, text: str) -> str:
+def resolve_path(node: Node, text: str) -> str:
     """Return the path of a file or pattern, relative to the folder of its YAML file."""
-    path = path_beside_file(given, text)
+    path = path_beside_file(node, text)
     if has_magic(text) and not os.path.exists(path):
-        return os.path.join(escape(os.path.dirname(given.file.name)), text)
+        return os.path.join(escape(os.path.dirname(node.file.name)), text)
     return path
 
 
-def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -> dict[str, Any]:
+def read_options(keys: RunKeys, nodes: Mapping[str, Node], errors: BatchErrors) -> dict[str, Any]:
     """Return the valid options of a run, by name; report errors of values, then of combinations."""
-    read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
-    found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
+    values: dict[str, Any] = {}
+    for name, node in nodes.items():
+        option = keys.option(name)
+        value = _read_value(option, node, errors)
+        if value is not None:
+            values[option.name] = value[0]
     try:
-        keys.command.build_groups(found)
-        _ = build_group(Gates, found).limits
-        build_group(keys.output, found)
+        keys.command.build_groups(values)
+        _ = build_group(Gates, values).limits
+        build_group(keys.output, values)
     except ClfevalError as error:
-        if len(found) == len(given):
-            fill_for_yaml(error, keys, given)
-            wrong.take(error, next(iter(given.values()), None))
+        if len(values) == len(nodes):
+            fill_for_yaml(error, keys, nodes)
+            errors.take(error, next(iter(nodes.values()), None))
         return {}
-    return found
+    return values
 
 
-def fill_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
+def fill_for_yaml(error: ClfevalError, keys: RunKeys, nodes: Mapping[str, Node]) -> None:
     """Reword an error for a batch, with the place of its option."""
-    places = {keys.option_name(name): one.place for name, one in given.items()}
-    others = (one for name in COMMANDS for one in run_keys(name, keys.output).options)
-    fill_error(error, [*others, *keys.options], yaml_dialect(places.get))
+    places = {keys.option_name(name): node.place for name, node in nodes.items()}
+    commands = (run_keys(name, keys.output) for name in COMMANDS)
+    options_of_commands = (option for command in commands for option in command.options)
+    fill_error(error, [*options_of_commands, *keys.options], yaml_dialect(places.get))
 
 
-def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
+def _read_value(option: Option, node: Node, errors: BatchErrors) -> tuple[Any] | None:
     """Return the value of an option as a tuple of one; None, with an error reported, if invalid."""
-    if wrong.closed & {given.place, *(one.place for _, one in given.children())}:
+    if errors.closed & {node.place, *(child.place for _, child in node.children())}:
         return None  # the value of a variable is unknown
-    before = wrong.times
-    for kind, one in [(Mapping, given), *((Any, one) for _, one in given.children())]:
-        if isinstance(one.value, dict) and not accepts_type(option, kind):
-            wrong.add_problem(one, f"{option.key} does not take a mapping")
-    value = _value_of_type(option, given, wrong)
+    errors_before = errors.times
+    _check_mappings(option, node, errors)
+    value = _value_of_type(option, node, errors)
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
-        what = f"{option.key} must be true or false, not {given.written or repr(value):.60}"
-        wrong.add_problem(given, what, _quotes_hint(option, given))
+        message = f"{option.key} must be true or false, not {node.written or repr(value):.60}"
+        errors.add_problem(node, message, _quotes_hint(option, node))
     if value is None and option.holds == "several" and option in options_of(Gates):
-        what = f"{option.key} has no limit"
-        wrong.add_problem(given, what, "add a limit, remove the key, or write []")
-    if wrong.times > before:
+        message = f"{option.key} has no limit"
+        errors.add_problem(node, message, "add a limit, remove the key, or write []")
+    if errors.times > errors_before:
         return None
-    if isinstance(value, str) and names_a_file(option):
-        if "\0" in value or not value.strip():
-            wrong.add_problem(given, f"{option.key}: {value!r:.60} is not a path")
-            return None
-        value = resolve_path(given, value)
-    elif isinstance(value, list) and option.opt.reads:
-        value = [resolve_path(given, one) if isinstance(one, str) else one for one in value]
-    elif option.field == "model":
-        value = _resolve_calibrators(given, value)
+    if isinstance(value, str) and names_a_file(option) and ("\0" in value or not value.strip()):
+        errors.add_problem(node, f"{option.key}: {value!r:.60} is not a path")
+        return None
+    value = _resolve_paths(option, node, value)
     try:
         _check(option, value)
     except ClfevalError as error:
-        where = _refused_entry(option, given, value) or given
-        fill_error(error, [option], yaml_dialect(lambda _: where.place))
-        error.hint = error.hint or _quotes_hint(option, where)
-        wrong.take(error, where)
+        refused = _refused_entry(option, node, value) or node
+        fill_error(error, [option], yaml_dialect(lambda _: refused.place))
+        error.hint = error.hint or _quotes_hint(option, refused)
+        errors.take(error, refused)
         return None
     return (value,)
+
+
+def _check_mappings(option: Option, node: Node, errors: BatchErrors) -> None:
+    """Report a mapping, or mappings in a list, that an option does not take."""
+    if isinstance(node.value, dict) and not accepts_type(option, Mapping):
+        errors.add_problem(node, f"{option.key} does not take a mapping")
+    for _, child in node.children():
+        if isinstance(child.value, dict) and not accepts_type(option, Any):
+            errors.add_problem(child, f"{option.key} does not take a mapping")
+
+
+def _resolve_paths(option: Option, node: Node, value: object) -> object:
+    """Return a value with its paths relative to the folder of its YAML file."""
+    if isinstance(value, str) and names_a_file(option):
+        return resolve_path(node, value)
+    if isinstance(value, list) and option.opt.reads:
+        return [resolve_path(node, path) if isinstance(path, str) else path for path in value]
+    return _resolve_calibrators(node, value) if option.field == "model" else value
 
 
 def _resolve_calibrators(node: Node, value: object) -> object:
@@ -101,62 +117,62 @@ def _resolve_calibrators(node: Node, value: object) -> object:
     return value if pair is None else f"{pair[0]}:{resolve_path(node, pair[1])}"
 
 
-def _quotes_hint(option: Option, given: Node) -> str | None:
+def _quotes_hint(option: Option, node: Node) -> str | None:
     """Return the hint to remove quotes, if the unquoted value would be valid."""
-    plain = plain_scalar_value(given.value) if isinstance(given.value, str) else None
+    plain = plain_scalar_value(node.value) if isinstance(node.value, str) else None
     if isinstance(plain, (str, NoneType)):
         return None
     try:
         _check(option, plain)
     except ClfevalError:
         return None
-    key = given.path[-1]
-    return f"remove the quotes: {f'{key}: ' if isinstance(key, str) else ''}{given.value}"
+    key = node.path[-1]
+    return f"remove the quotes: {f'{key}: ' if isinstance(key, str) else ''}{node.value}"
 
 
 def _check(option: Option, value: object) -> None:
     """Raise ClfevalError for a value that is not valid for an option or gate."""
-    made = convert_value(option, value)
+    converted = convert_value(option, value)
     if option in options_of(Gates):
-        _ = Gates(**{option.field: made}).limits
+        _ = Gates(**{option.field: converted}).limits
 
 
-def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
+def _refused_entry(option: Option, node: Node, value: Any) -> Node | None:
     """Return the only invalid entry of a mapping or list; None for none or several."""
-    inside = dict(given.children())
-    bad = []
-    for key, one in inside.items():
+    children = dict(node.children())
+    refused = []
+    for key, child in children.items():
         single = {key: value[key]} if isinstance(value, dict) else [value[key]]
         try:
             _check(option, single)
         except UsageError:
-            bad.append(one)
-    return bad[0] if len(bad) == 1 and len(inside) > 1 else None
+            refused.append(child)
+    return refused[0] if len(refused) == 1 and len(children) > 1 else None
 
 
-def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
+def _value_of_type(option: Option, node: Node, errors: BatchErrors) -> Any:
     """Return a value converted for an option; report texts that YAML reads as other types."""
-    value = given.value
+    value = node.value
     if isinstance(value, list):
-        for _, one in given.children():
-            if one.value is None:
-                hint = "put the text in quotes" if one.written else None
-                wrong.add_problem(one, f"{option.key}: an entry of the list is empty", hint)
-        return [_value_of_type(option, one, wrong) for _, one in given.children()]
+        for _, child in node.children():
+            if child.value is None:
+                hint = "put the text in quotes" if child.written else None
+                errors.add_problem(child, f"{option.key}: an entry of the list is empty", hint)
+        return [_value_of_type(option, child, errors) for _, child in node.children()]
     if isinstance(value, dict):
-        return {key: _value_of_type(option, one, wrong) for key, one in given.children()}
+        return {key: _value_of_type(option, child, errors) for key, child in node.children()}
     if isinstance(value, FilledText) and accepts_type(option, int, float, bool):
         if plain_scalar_value(value) is None:
-            wrong.add_problem(given, f"{option.key}: the variable's value '{value}' means null")
+            errors.add_problem(node, f"{option.key}: the variable's value '{value}' means null")
         return plain_scalar_value(value)
     is_number = isinstance(value, (bool, int, float)) and option.type is not Any
     if is_number and not accepts_type(option, int, float, bool, Any):
-        written = given.written or str(value)
+        written = node.written or str(value)
         text = as_text(value) if accepts_type(option, object) else None
         if text != written:
             kind = "true or false" if isinstance(value, bool) else f"the number {value}"
-            what = f"{option.key}: YAML reads {written} as {kind}"
-            wrong.add_problem(given, what, f"put a text in quotes: {option.key}: '{written}'")
+            message = f"{option.key}: YAML reads {written} as {kind}"
+            errors.add_problem(node, message, f"put a text in quotes: {option.key}: '{written}'")
     return value
 
 
@@ -169,60 +185,66 @@ class RunLink:
 
     run: str
     table: str | None
-    given: Node
+    node: Node
 
 
 def run_tables(
-    given: Mapping[str, Node], keys: RunKeys, group: str, place: str, wrong: BatchErrors
+    nodes: Mapping[str, Node], keys: RunKeys, group: str, place: str, errors: BatchErrors
 ) -> Iterator[tuple[str, tuple[str, ...] | RunLink | None]]:
     """Yield the tables of a run with their labels, one for each file of `inputs`."""
-    if "inputs" in given:
-        if "input" in given:
+    if "inputs" in nodes:
+        if "input" in nodes:
             hint = "keep input for one table, or inputs for one run per file"
-            wrong.add_problem(given["inputs"], "input and inputs are both given", hint)
-        found: list[str] = []
-        for path in _paths(given["inputs"], wrong):
+            errors.add_problem(nodes["inputs"], "input and inputs are both given", hint)
+        paths: list[str] = []
+        for path in _paths(nodes["inputs"], errors):
             plain = os.path.exists(path) or os.path.dirname(path).startswith("/**")
             # a pattern that matches nothing, or could search the whole disk, stays as it is
-            found += ([] if plain else sorted(glob(path, recursive=True))) or [path]
-        yield from zip(_stems(found), ((path,) for path in found), strict=True)
-    elif one := given.get("input"):
-        linked = isinstance(one.value, dict)
-        yield "", _link(one, wrong) if linked else tuple(_paths(one, wrong))
+            paths += ([] if plain else sorted(glob(path, recursive=True))) or [path]
+        yield from zip(_stems(paths), ((path,) for path in paths), strict=True)
+    elif "input" in nodes:
+        node = nodes["input"]
+        linked = isinstance(node.value, dict)
+        yield "", _link(node, errors) if linked else tuple(_paths(node, errors))
     elif not keys.command.optional:
-        wrong.add_problem(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
+        errors.add_problem(
+            place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES"
+        )
     else:
         yield "", None
 
 
-def _paths(given: Node, wrong: BatchErrors) -> list[str]:
+def _paths(node: Node, errors: BatchErrors) -> list[str]:
     """Return the named files, relative to the YAML file."""
-    several = [one for _, one in given.children()] if isinstance(given.value, list) else [given]
-    found = []
-    for one in several:
-        if not isinstance(one.value, str) or not one.value.strip() or "\0" in one.value:
-            what = f"{given.path[-1]}: {one.value!r:.60} is not a path"
-            wrong.add_problem(one, what, "give a path, a pattern, or a list of paths")
-        elif one.value == "-":
-            wrong.add_problem(
-                one, f"{given.path[-1]}: a batch cannot read standard input", "name a file"
-            )
-        else:
-            name, equals, path = one.value.partition("=")
-            whole = resolve_path(one, one.value)
-            if equals and not os.path.exists(whole) and not os.path.dirname(name):
-                whole = f"{name}={resolve_path(one, path)}"
-            shell = _OF_SHELL.search(one.value)
-            if shell and not os.path.exists(whole):
-                low = shell[1].lower()
-                hint = f"write ${{{low}}}, and run with {OPTION}--set {low}=${shell[1]}{END}"
-                what = f"{given.path[-1]}: environment variables, such as ${shell[1]}, are not read"
-                wrong.add_problem(one, what, hint)
-            else:
-                found.append(whole)
-    if not several:
-        wrong.add_problem(given, f"{given.path[-1]}: the list of tables is empty")
-    return found
+    path_nodes = [child for _, child in node.children()] if isinstance(node.value, list) else [node]
+    if not path_nodes:
+        errors.add_problem(node, f"{node.path[-1]}: the list of tables is empty")
+    paths = (_path(path_node, f"{node.path[-1]}", errors) for path_node in path_nodes)
+    return [path for path in paths if path is not None]
+
+
+def _path(node: Node, key: str, errors: BatchErrors) -> str | None:
+    """Return the file that a node names, with its label; None, with an error reported."""
+    text = node.value
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        message = f"{key}: {text!r:.60} is not a path"
+        errors.add_problem(node, message, "give a path, a pattern, or a list of paths")
+        return None
+    if text == "-":
+        errors.add_problem(node, f"{key}: a batch cannot read standard input", "name a file")
+        return None
+    label, equals, file = text.partition("=")
+    path = resolve_path(node, text)
+    if equals and not os.path.exists(path) and not os.path.dirname(label):
+        path = f"{label}={resolve_path(node, file)}"
+    shell = _OF_SHELL.search(text)
+    if shell and not os.path.exists(path):
+        variable = shell[1].lower()
+        hint = f"write ${{{variable}}}, and run with {OPTION}--set {variable}=${shell[1]}{END}"
+        message = f"{key}: environment variables, such as ${shell[1]}, are not read"
+        errors.add_problem(node, message, hint)
+        return None
+    return path
 
 
 def _stems(paths: Sequence[str]) -> list[str]:
@@ -240,21 +262,21 @@ def _stems(paths: Sequence[str]) -> list[str]:
     return relative
 
 
-def _link(given: Node, wrong: BatchErrors) -> RunLink | None:
-    entries = dict(given.pairs())
-    for key, one in entries.items():
+def _link(node: Node, errors: BatchErrors) -> RunLink | None:
+    children = dict(node.pairs())
+    for key, child in children.items():
         if key not in ("run", "table"):
             hint = suggestion(key, ("run", "table")) or "write input: {run: NAME, table: NAME}"
-            wrong.add_problem(one, f"input: unknown key '{key}'", hint)
-        elif not isinstance(one.value, str):
-            wrong.add_problem(one, f"input: {key} must be a name, not {one.value!r:.60}")
-    if "run" not in entries:
-        wrong.add_problem(
-            given, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}"
+            errors.add_problem(child, f"input: unknown key '{key}'", hint)
+        elif not isinstance(child.value, str):
+            errors.add_problem(child, f"input: {key} must be a name, not {child.value!r:.60}")
+    if "run" not in children:
+        errors.add_problem(
+            node, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}"
         )
         return None
-    table = entries.get("table")
-    return RunLink(str(entries["run"].value), None if table is None else str(table.value), given)
+    table = children.get("table")
+    return RunLink(str(children["run"].value), None if table is None else str(table.value), node)
 
 
 LONGEST = 120  # characters of a run's name in a file name, at most
@@ -268,38 +290,38 @@ def safe_file_name(name: str) -> str:
 
 
 def output_paths(
-    given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors, *, rows: bool = False
+    node: Node, texts: tuple[str, ...], name: str, errors: BatchErrors, *, rows: bool = False
 ) -> tuple[str, ...]:
     """Return the files a run is saved in, with `{name}` replaced by its name.
 
     rows: a table of rows may be one of them.
     """
-    found = []
+    paths = []
     for text in texts:
         for part in _PART.findall(text):
             if part != "name":
                 hint = "write {name} for the run's name"
-                wrong.add_problem(given, f"save: '{{{part}}}' is unknown", hint)
+                errors.add_problem(node, f"save: '{{{part}}}' is unknown", hint)
         path = text.replace("{name}", safe_file_name(name))
         if "\0" in path:
-            wrong.add_problem(given, f"save: {text!r} is not a file name")
+            errors.add_problem(node, f"save: {text!r} is not a file name")
             continue
         try:
             if not (path.endswith("/") or (rows and is_file_of_rows(path))):  # a folder of pictures
                 format_of_file(path)
         except UsageError as error:
-            wrong.add_problem(given, f"save: {error.problems[0].what}", error.hint)
+            errors.add_problem(node, f"save: {error.problems[0].what}", error.hint)
             continue
-        check_inside_folder(given, "save", path, wrong)
-        found.append(path_beside_file(given, path))
-    return tuple(found)
+        check_inside_folder(node, "save", path, errors)
+        paths.append(path_beside_file(node, path))
+    return tuple(paths)
 
 
-def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) -> None:
+def check_inside_folder(node: Node, key: str, path: str, errors: BatchErrors) -> None:
     """Report a relative path that a link leads out of the folder of the YAML file."""
     if not os.path.isabs(path) and ".." not in Path(path).parts:
-        home = os.path.realpath(os.path.dirname(given.file.name))
-        folder = os.path.realpath(os.path.dirname(path_beside_file(given, path)))
+        home = os.path.realpath(os.path.dirname(node.file.name))
+        folder = os.path.realpath(os.path.dirname(path_beside_file(node, path)))
         if os.path.commonpath([home, folder]) != home:
-            what = f"{key}: a link in '{path}' leads outside the folder of the YAML file"
-            wrong.add_problem(given, what, "write the real path of the folder")
+            message = f"{key}: a link in '{path}' leads outside the folder of the YAML file"
+            errors.add_problem(node, message, "write the real path of the folder")

@@ -52,26 +52,26 @@ from clfeval.views.files import (
 )
 
 SKIPPED = "baseline '{}' is missing: skipped"
-Hear = Callable[[str], None]  # receives how a table was read
+Listener = Callable[[str], None]  # receives how a table was read
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The outcome of a run. said: errors or missed gates, by line.
+    """The outcome of a run. lines: errors or missed gates.
 
-    written: of a dry run, its gates as requested. fault: the error behind `said`.
+    written: of a dry run, its gates as requested. fault: the error behind `lines`.
     """
 
     run: Run
     state: str
     code: ExitCode
-    said: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
     written: tuple[str, ...] = ()
     answer: tuple[Answer, ...] = ()
     rows: int | None = None
     signature: str = ""
-    wrote: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
     reading: tuple[Row, ...] = field(default=())
     fault: ClfevalError | None = None
     entries: tuple[HistoryEntry, ...] = ()  # lines for a history
@@ -79,8 +79,8 @@ class RunOutcome:
 
     @property
     def page(self) -> str | None:
-        """The page that it wrote."""
-        return next((path for path in self.wrote if path.lower().endswith(".html")), None)
+        """The page that it saved."""
+        return next((path for path in self.saved if path.lower().endswith(".html")), None)
 
     @property
     def warned(self) -> int:
@@ -93,7 +93,7 @@ def execute_runs(
     *,
     dry: bool = False,
     fail_fast: bool = False,
-    hear: Hear | None = None,
+    listener: Listener | None = None,
     history: planning.HistoryTarget | None = None,
     keep: bool = False,
 ) -> Iterator[RunOutcome]:
@@ -106,54 +106,74 @@ def execute_runs(
     """
     waiting = Counter(run.required for run in runs)
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
-    kept: dict[str, Document] = {}
+    results: dict[str, Document] = {}
     failed: dict[str, ExitCode] = {}
     entries: list[HistoryEntry] = []
-    wrong = False
-    seen: dict[str, Document] = {}
+    any_failed = False
+    dry_results: dict[str, Document] = {}
     for run in runs:
-        lost = run.required if run.required in failed else None
-        if fail_fast and wrong:
-            reason = fill_for_shell(f"an earlier run failed ({OPTION}--fail-fast{END})")
-            done = RunOutcome(run, LEFT_OUT, ExitCode.OK, (reason,))
-        elif lost is not None:
-            done = RunOutcome(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
-        elif dry and isinstance(run.input, RunLink):
-            said = (f"for run '{run.input.run}'",)
-            done = RunOutcome(run, WAITS, ExitCode.OK, said, *pending_gates(run))
-        else:
-            done, result = _execute_run(run, kept, saves, seen if dry else None, hear, history)
+        outcome = _uncomputed_outcome(run, failed, stopped=fail_fast and any_failed, dry=dry)
+        if outcome is None:
+            outcome, result = _execute_run(
+                run, results, saves, dry_results if dry else None, listener, history
+            )
             if result is not None and waiting[run.name]:
-                kept[run.name] = result
-            done = replace(done, result=result if keep and not done.page else None)
-        if done.state in (FAILED, LEFT_OUT):
-            failed[run.name] = done.code
-        entries += done.entries
-        wrong = wrong or done.code != ExitCode.OK
+                results[run.name] = result
+            outcome = replace(outcome, result=result if keep and not outcome.page else None)
+        if outcome.state in (FAILED, LEFT_OUT):
+            failed[run.name] = outcome.code
+        entries += outcome.entries
+        any_failed = any_failed or outcome.code != ExitCode.OK
         waiting[run.required] -= 1
         if run.required and not waiting[run.required]:
-            kept.pop(run.required, None)
-        yield replace(done, entries=())
+            results.pop(run.required, None)
+        yield replace(outcome, entries=())
     if history is not None and entries:
-        accepted = dict.fromkeys(one.command for one in entries) if history.accept else ()
-        marks = [] if wrong else [AcceptedLabel(command, history.label) for command in accepted]
-        _make_folder(history.file)
-        append_entries(history.file, [*entries, *marks])
+        _append_to_history(history, entries, accept=history.accept and not any_failed)
+
+
+def _uncomputed_outcome(
+    run: Run, failed: Mapping[str, ExitCode], *, stopped: bool, dry: bool
+) -> RunOutcome | None:
+    """Return the outcome of a run that is left out or waits for another; None if it has to run.
+
+    failed: runs without result. stopped: an earlier run failed, which stops the batch.
+    """
+    if stopped:
+        reason = fill_for_shell(f"an earlier run failed ({OPTION}--fail-fast{END})")
+        return RunOutcome(run, LEFT_OUT, ExitCode.OK, (reason,))
+    if run.required is not None and run.required in failed:
+        reason = f"run '{run.required}' was not computed"
+        return RunOutcome(run, LEFT_OUT, failed[run.required], (reason,))
+    if dry and isinstance(run.input, RunLink):
+        reason = f"for run '{run.input.run}'"
+        return RunOutcome(run, WAITS, ExitCode.OK, (reason,), *pending_gates(run))
+    return None
+
+
+def _append_to_history(
+    history: planning.HistoryTarget, entries: Sequence[HistoryEntry], *, accept: bool
+) -> None:
+    """Append the lines of runs to a history, after them, if accepted, their label by command."""
+    commands = dict.fromkeys(line.command for line in entries) if accept else ()
+    labels = [AcceptedLabel(command, history.label) for command in commands]
+    _make_folder(history.file)
+    append_entries(history.file, [*entries, *labels])
 
 
 def _execute_run(
     run: Run,
-    kept: Mapping[str, Document],
+    results: Mapping[str, Document],
     saves: Collection[str],
-    seen: dict[str, Document] | None,
-    hear: Hear | None,
+    dry_results: dict[str, Document] | None,
+    listener: Listener | None,
     history: planning.HistoryTarget | None,
 ) -> tuple[RunOutcome, Document | None]:
-    """Execute one run; saves: files of all runs; seen: cached dry results, in a dry run."""
+    """Execute one run; saves: files of all runs; dry_results: cached results, in a dry run."""
     try:
-        if seen is not None:
-            return _dry_run_outcome(run, saves, seen), None
-        result, wrote, entries = _compute_run(run, kept, hear, history)
+        if dry_results is not None:
+            return _dry_run_outcome(run, saves, dry_results), None
+        result, paths, entries = _compute_run(run, results, listener, history)
     except ClfevalError as error:
         lines = tuple(planning.fill_for_run(error, run).lines())
         return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
@@ -163,7 +183,7 @@ def _execute_run(
         lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
         return RunOutcome(run, FAILED, ExitCode.BUG, lines), None
     outcome = _computed_outcome(run, result)
-    return replace(outcome, wrote=tuple(wrote), entries=tuple(entries)), result
+    return replace(outcome, saved=tuple(paths), entries=tuple(entries)), result
 
 
 def _computed_outcome(run: Run, result: Document) -> RunOutcome:
@@ -191,8 +211,8 @@ def _computed_outcome(run: Run, result: Document) -> RunOutcome:
 
 def _compute_run(
     run: Run,
-    kept: Mapping[str, Document],
-    hear: Hear | None,
+    results: Mapping[str, Document],
+    listener: Listener | None,
     history: planning.HistoryTarget | None,
 ) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
     """Compute, gate and save a run; return its result, names of files, and history lines."""
@@ -200,28 +220,29 @@ def _compute_run(
     output: Any = build_group(run.keys.output, run.options)
     table: Any = list(run.files) or None
     if isinstance(run.input, RunLink):
-        before = kept[run.input.run]
-        table = Result.from_document(before).frame(table_or_first(before, run.input.table))
+        source = results[run.input.run]
+        table = Result.from_document(source).frame(table_or_first(source, run.input.table))
     for path in run.save:
         _make_folder(path)
-    named, label = describe_input(run), history.label if history else None
+    input_name = describe_input(run)
+    label = history.label if history else None
 
     def listen(read: OpenedTable) -> None:
-        if hear is not None:
-            hear(f"{run.name}: {read.described().replace(FRAME, named)}")
+        if listener is not None:
+            listener(f"{run.name}: {read.described().replace(FRAME, input_name)}")
 
     refuse_method_without_sql(run.save, run.options.get("method"))
-    wanted = OutputRequest.from_options(run.command, output)
+    request = OutputRequest.from_options(run.command, output)
     if run.options.get("calibrator") is not None:
         refuse_unsaved_rows(run.save)
-        wanted = replace(wanted, rows=True)
+        request = replace(request, rows=True)
     with SavedFiles(
         run.save,
         inputs=run.reads,
         gates=gates.any,
         said=f"{OPTION}--save{END} ",
         command=run.command,
-        wanted=wanted,
+        wanted=request,
     ) as files:
         computed = compute_with_gates(
             run.keys.command,
@@ -233,12 +254,15 @@ def _compute_run(
             label=label,
             run=run.name,
         )
-        inputs = (replace(one, name=named) if one.name == FRAME else one for one in computed.inputs)
+        inputs = (
+            replace(file, name=input_name) if file.name == FRAME else file
+            for file in computed.inputs
+        )
         named_result = replace(computed, inputs=tuple(inputs))
         result = fill_result(named_result, fill_for_shell, files.notes)
-        table_or_first(result, wanted.table)
+        table_or_first(result, request.table)
         entries = [] if label is None else history_entries(result, label, run.name)
-        return result, files.write(result, wanted), entries
+        return result, files.write(result, request), entries
 
 
 def _make_folder(path: str) -> None:
@@ -249,21 +273,28 @@ def _make_folder(path: str) -> None:
         raise UsageError.new(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]) -> RunOutcome:
+def _dry_run_outcome(
+    run: Run, saves: Collection[str], dry_results: dict[str, Document]
+) -> RunOutcome:
     """Return the outcome of a dry run, which reads the table; saves: files to be written."""
-    result = fill_result(planning.read_run_table(run, seen), fill_for_shell)
-    doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
-    if not doubts:
+    result = fill_result(planning.read_run_table(run, dry_results), fill_for_shell)
+    ambiguities = tuple(str(row["text"]) for row in result.tables["ambiguities"])
+    if not ambiguities:
         planning.check_limits_fit_table(run, result.tables["reading"])
-    baseline, skips = run.options.get("baseline"), run.options.get("baseline_missing") == "skip"
-    said: tuple[str, ...] = ()
+    baseline = run.options.get("baseline")
+    may_skip = run.options.get("baseline_missing") == "skip"
+    lines: tuple[str, ...] = ()
     if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
         name = os.path.basename(baseline)
-        said = (SKIPPED.format(name) if skips else f"baseline '{name}' is missing: gate missed",)
-    fine = not doubts and (skips or not said)
-    state, code = (READY, ExitCode.OK) if fine else (DOUBTFUL, ExitCode.DATA)
+        lines = (
+            SKIPPED.format(name) if may_skip else f"baseline '{name}' is missing: gate missed",
+        )
+    ready = not ambiguities and (may_skip or not lines)
+    state, code = (READY, ExitCode.OK) if ready else (DOUBTFUL, ExitCode.DATA)
     reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
-    return RunOutcome(run, state, code, (*doubts, *said), *pending_gates(run), reading=reading)
+    return RunOutcome(
+        run, state, code, (*ambiguities, *lines), *pending_gates(run), reading=reading
+    )
 
 
 def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
@@ -286,64 +317,71 @@ def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bo
     run `reading` (run column taken why) and `files` (run file use) too. summary: how many runs,
     how many of them missed a gate or were not computed, and the worst exit code.
     """
-    tables: dict[str, list[Row]] = {"runs": [_row(one) for one in outcomes]}
+    tables: dict[str, list[Row]] = {"runs": [_row(outcome) for outcome in outcomes]}
     if dry:
-        tables["reading"] = [row for one in outcomes for row in one.reading]
-        tables["files"] = [row for one in outcomes for row in _files(one, plan)]
+        tables["reading"] = [row for outcome in outcomes for row in outcome.reading]
+        tables["files"] = [row for outcome in outcomes for row in _files(outcome, plan)]
     else:
         tables["answers"] = [
-            {"run": one.run.name, "code": said.code, "text": said.text}
-            for one in outcomes
-            for said in one.answer
+            {"run": outcome.run.name, "code": sentence.code, "text": sentence.text}
+            for outcome in outcomes
+            for sentence in outcome.answer
         ]
-    tables["gates"] = [row for one in outcomes for row in _gates(one)]
+    tables["gates"] = [row for outcome in outcomes for row in _gates(outcome)]
     tables["problems"] = [
-        {"run": one.run.name, "text": line}
-        for one in outcomes
-        if one.state in (FAILED, LEFT_OUT, DOUBTFUL)
-        for line in one.said[:MAX_OUTCOME_LINES]
+        {"run": outcome.run.name, "text": line}
+        for outcome in outcomes
+        if outcome.state in (FAILED, LEFT_OUT, DOUBTFUL)
+        for line in outcome.lines[:MAX_OUTCOME_LINES]
     ]
-    signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
-    failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
+    digest = sha256(
+        "\n".join(f"{outcome.run.name} {outcome.signature}" for outcome in outcomes).encode()
+    )
+    failed = [outcome for outcome in outcomes if outcome.state in (FAILED, LEFT_OUT)]
     return Document(
         command=SUITE,
-        signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{signed.hexdigest()[:8]}"
+        signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{digest.hexdigest()[:8]}"
         f"|clfeval:{__version__}",
         inputs=plan.inputs,
         parameters={"dry_run": dry or None, "offer": None},
         summary={
             "runs": len(outcomes),
-            "missed": sum(one.state == MISSED for one in outcomes),
+            "missed": sum(outcome.state == MISSED for outcome in outcomes),
             "failed": len(failed),
-            "ambiguities": sum(one.state == DOUBTFUL for one in outcomes),
-            "code": int(max((one.code for one in outcomes), default=ExitCode.OK)),
+            "ambiguities": sum(outcome.state == DOUBTFUL for outcome in outcomes),
+            "code": int(max((outcome.code for outcome in outcomes), default=ExitCode.OK)),
         },
         tables=tables,
-        gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
+        gates=() if dry else tuple(gate for outcome in outcomes for gate in outcome.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
-        warnings=tuple(
-            ResultNote("gates-replaced", f"run '{name}' replaces {' and '.join(lost)} of defaults")
-            for name, lost in ((run.name, run.lost) for run in plan.runs)
-            if lost
-        ),
-        runs={one.run.name: one.result for one in outcomes if one.result is not None},
+        warnings=tuple(_replaced_gates_note(run) for run in plan.runs if run.replaced_gates),
+        runs={
+            outcome.run.name: outcome.result for outcome in outcomes if outcome.result is not None
+        },
     )
 
 
-def _row(one: RunOutcome) -> Row:
-    said = one.said[0] if one.said else short_answer(one.answer)
+def _replaced_gates_note(run: Run) -> ResultNote:
+    """Return the note that a run overrides gates of the defaults."""
+    gates = " and ".join(run.replaced_gates)
+    return ResultNote("gates-replaced", f"run '{run.name}' replaces {gates} of defaults")
+
+
+def _row(outcome: RunOutcome) -> Row:
+    """Return the row of a run in the table `runs`."""
+    text = outcome.lines[0] if outcome.lines else short_answer(outcome.answer)
     return {
-        "run": one.run.name,
-        "command": one.run.command,
-        "input": describe_input(one.run) or None,
-        "state": one.state,
-        "code": int(one.code),
-        "rows": one.rows,
-        "gates": len(one.gates),
-        "missed": sum(gate.failed for gate in one.gates),
-        "warnings": one.warned,
-        "answer": said or None,
-        "page": one.page,
+        "run": outcome.run.name,
+        "command": outcome.run.command,
+        "input": describe_input(outcome.run) or None,
+        "state": outcome.state,
+        "code": int(outcome.code),
+        "rows": outcome.rows,
+        "gates": len(outcome.gates),
+        "missed": sum(gate.failed for gate in outcome.gates),
+        "warnings": outcome.warned,
+        "answer": text or None,
+        "page": outcome.page,
     }
 
 
@@ -358,48 +396,56 @@ def _gates(outcome: RunOutcome) -> list[Row]:
     return rows
 
 
-def _files(one: RunOutcome, plan: planning.Plan) -> list[Row]:
+def _files(outcome: RunOutcome, plan: planning.Plan) -> list[Row]:
     """Return rows of the files that a run would read and write."""
-    run, history = one.run, plan.history
-    reads = [describe_input(run)] if isinstance(run.input, RunLink) else []
-    reads += [display_path(run, split_path(path)[1]) for path in run.files]
-    beside = [v for k, v in run.options.items() if names_a_file(run.keys.option(k))]
-    reads += [display_path(run, path) for path in beside if isinstance(path, str)]
-    pairs = [("read", path) for path in reads]
-    pairs += [("write", display_path(run, path)) for path in run.save]
-    pairs += [("append", display_path(run, history.file))] if history else []
-    return [{"run": run.name, "use": use, "file": path} for use, path in pairs]
+    run = outcome.run
+    inputs = [describe_input(run)] if isinstance(run.input, RunLink) else []
+    inputs += [display_path(run, split_path(path)[1]) for path in run.files]
+    for name, value in run.options.items():
+        if names_a_file(run.keys.option(name)) and isinstance(value, str):
+            inputs.append(display_path(run, value))
+    uses = [("read", path) for path in inputs]
+    uses += [("write", display_path(run, path)) for path in run.save]
+    if plan.history is not None:
+        uses.append(("append", display_path(run, plan.history.file)))
+    return [{"run": run.name, "use": use, "file": path} for use, path in uses]
 
 
 def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
     """Return the sentences on how many runs passed, and which did not."""
-    total = format_count(len(outcomes), "run")
-    wrong = [one for one in outcomes if one.code != ExitCode.OK]
-    if dry:
-        left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is ambiguous"
-        said = [Answer("planned", f"The plan has {total}; {left}.")]
-    elif not outcomes:
-        said = [Answer("none", "No run was requested.")]
-    elif not wrong:
-        held = [one for one in outcomes if one.state == MET]
-        their, were = ("its" if len(held) == 1 else "their"), ("was", "were")[len(outcomes) > 1]
-        gates = f"; {len(held)} met all {their} gates" if held else ""
-        said = [Answer("fine", f"{total} {were} computed{gates}.")]
-    else:
-        bad = (LEFT_OUT, WARNED)
-        fine = sum(one.code == ExitCode.OK and one.state not in bad for one in outcomes)
-        said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
-        if all(one.state == MISSED for one in outcomes):
-            text = f"All {total} missed a gate." if len(outcomes) > 1 else "The run missed a gate."
-            return [Answer("wrong", text)]
-    for code, words, states in (
-        ("gates-missed", "Gates were missed in", (MISSED,)),
-        ("warned", "Warnings occurred in", (WARNED,)),
-        ("not-computed", "These runs were not computed:", (FAILED,)),
-        ("left-out", "These runs were left out:", (LEFT_OUT,)),
-        ("ambiguous", "These runs are not ready:", (DOUBTFUL,)),
+    sentences = [_counts_sentence(outcomes, dry=dry)]
+    if sentences[0].code == "wrong" and all(outcome.state == MISSED for outcome in outcomes):
+        return sentences
+    for code, text, state in (
+        ("gates-missed", "Gates were missed in", MISSED),
+        ("warned", "Warnings occurred in", WARNED),
+        ("not-computed", "These runs were not computed:", FAILED),
+        ("left-out", "These runs were left out:", LEFT_OUT),
+        ("ambiguous", "These runs are not ready:", DOUBTFUL),
     ):
-        names = [one.run.name for one in outcomes if one.state in states]
+        names = [outcome.run.name for outcome in outcomes if outcome.state == state]
         if names:
-            said.append(Answer(code, f"{words} {list_names(names, 5)}."))
-    return said
+            sentences.append(Answer(code, f"{text} {list_names(names, 5)}."))
+    return sentences
+
+
+def _counts_sentence(outcomes: Sequence[RunOutcome], *, dry: bool) -> Answer:
+    """Return the sentence on how many runs there are, and how many of them passed."""
+    total = format_count(len(outcomes), "run")
+    failures = sum(outcome.code != ExitCode.OK for outcome in outcomes)
+    if dry:
+        remark = f"{failures} of them would not be computed" if failures else "nothing is ambiguous"
+        return Answer("planned", f"The plan has {total}; {remark}.")
+    if not outcomes:
+        return Answer("none", "No run was requested.")
+    if not failures:
+        met = sum(outcome.state == MET for outcome in outcomes)
+        gates = f"; {met} met all {'its' if met == 1 else 'their'} gates" if met else ""
+        verb = "were" if len(outcomes) > 1 else "was"
+        return Answer("fine", f"{total} {verb} computed{gates}.")
+    if all(outcome.state == MISSED for outcome in outcomes):
+        text = f"All {total} missed a gate." if len(outcomes) > 1 else "The run missed a gate."
+        return Answer("wrong", text)
+    successes = [outcome for outcome in outcomes if outcome.code == ExitCode.OK]
+    clean = sum(outcome.state not in (LEFT_OUT, WARNED) for outcome in successes)
+    return Answer("wrong", f"{clean} of {total} ended without error, missed gate or warning.")

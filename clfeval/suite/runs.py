@@ -29,10 +29,10 @@ MOST = 10_000  # runs of a batch
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. group: its key in the file; given: its nodes.
+    """One run. group: its key in the file; nodes: its values there, by option.
 
-    home: the folder of the file that names its table. whole: without errors. lost: gates of the
-    defaults that it overrides.
+    home: the folder of the file that names its table. valid: without errors. replaced_gates: gates
+    of the defaults that it overrides.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Run:
     keys: schema.RunKeys
     input: tuple[str, ...] | run_options.RunLink | None
     options: Mapping[str, Any]
-    given: Mapping[str, Node]
+    nodes: Mapping[str, Node]
     place: str
     home: str = ""
     save: tuple[str, ...] = ()
-    whole: bool = True
-    lost: tuple[str, ...] = ()
+    valid: bool = True
+    replaced_gates: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -65,304 +65,347 @@ class Run:
     @property
     def reads(self) -> tuple[str, ...]:
         """Every file it reads, by name or pattern: table, others, baseline."""
-        given = [
-            self.options.get(one.name) for one in self.keys.options if schema.names_a_file(one)
-        ]
-        others = [one for value in given for one in as_list(value) if isinstance(one, str)]
-        return (*(split_path(path)[1] for path in self.files), *others)
+        paths = [split_path(path)[1] for path in self.files]
+        for option in self.keys.options:
+            if schema.names_a_file(option):
+                values = as_list(self.options.get(option.name))
+                paths += [path for path in values if isinstance(path, str)]
+        return tuple(paths)
 
     @property
-    def wide(self) -> tuple[str, ...]:
+    def input_patterns(self) -> tuple[str, ...]:
         """The patterns of `inputs`, which may match other files in a later run."""
-        several = self.given.get("inputs", _NOTHING)
-        texts = (one for one in as_list(several.value) if isinstance(one, str))
-        return tuple(split_path(run_options.resolve_path(several, one))[1] for one in texts)
+        node = self.nodes.get("inputs", _NOTHING)
+        texts = (text for text in as_list(node.value) if isinstance(text, str))
+        return tuple(split_path(run_options.resolve_path(node, text))[1] for text in texts)
 
 
 def describe_input(run: Run) -> str:
     """Return the text on the input of a run: files relative to the YAML file, or by name."""
     if isinstance(run.input, run_options.RunLink):
         return f"{run.input.run}: {run.input.table or 'its first table'}"
-    shown = [display_path(run, split_path(path)[1]) for path in run.files]
-    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+    paths = [display_path(run, split_path(path)[1]) for path in run.files]
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def display_path(run: Run, path: str) -> str:
     """Return a path relative to the folder of the YAML file; of files outside it the name."""
-    whole, home = Path(os.path.abspath(path)), os.path.abspath(run.home)
-    if not whole.is_relative_to(home):
+    absolute = Path(os.path.abspath(path))
+    home = os.path.abspath(run.home)
+    if not absolute.is_relative_to(home):
         return display_name(path)
-    return whole.relative_to(home).as_posix().encode(errors="replace").decode()
+    return absolute.relative_to(home).as_posix().encode(errors="replace").decode()
 
 
-def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> list[Run]:
+def build_runs(declaration: BatchDeclaration, output: type, errors: BatchErrors) -> list[Run]:
     """Return the runs in the order of the file, with matrices expanded."""
-    found: list[Run] = []
-    for group, own in sheet.runs.items():
-        start = wrong.times
-        keys = _keys(group, own, sheet, output, wrong)
+    runs: list[Run] = []
+    for group, nodes in declaration.runs.items():
+        errors_before = errors.times
+        keys = _keys(group, nodes, declaration, output, errors)
         if keys is None:
             continue
-        named = _options_by_name(own, keys, wrong)
-        for key in own.keys() - keys.options_by_name.keys() - {*schema.RUN}:
-            schema.report_unknown_key(own[key], key, keys, wrong)
-        known = _defaults(sheet, keys, named, wrong)
-        own_gates = [name for name in known if name in schema.LIMITS and name in named]
-        lost = tuple(name.replace("_", "-") for name in own_gates if named[name].value != [])
-        room = MOST - len(found)
-        found += (
-            replace(run, whole=wrong.times == start, lost=lost)
-            for run in _expand_run(group, {**known, **named}, keys, wrong, room)
+        options = _options_by_name(nodes, keys, errors)
+        for key in nodes.keys() - keys.options_by_name.keys() - {*schema.RUN}:
+            schema.report_unknown_key(nodes[key], key, keys, errors)
+        defaults = _defaults(declaration, keys, options, errors)
+        own_gates = [name for name in defaults if name in schema.LIMITS and name in options]
+        replaced = tuple(name.replace("_", "-") for name in own_gates if options[name].value != [])
+        room = MOST - len(runs)
+        runs += (
+            replace(run, valid=errors.times == errors_before, replaced_gates=replaced)
+            for run in _expand_run(group, {**defaults, **options}, keys, errors, room)
         )
-    _check_names(found, wrong)
-    return found
+    _check_names(runs, errors)
+    return runs
 
 
 def _keys(
-    group: str, own: Mapping[str, Node], sheet: BatchDeclaration, output: type, wrong: BatchErrors
+    group: str,
+    nodes: Mapping[str, Node],
+    declaration: BatchDeclaration,
+    output: type,
+    errors: BatchErrors,
 ) -> schema.RunKeys | None:
     """Return the keys of a run's command; None, with an error reported, for an unknown one."""
-    command = own.get("command") or sheet.defaults.get("command")
-    known = schema.all_run_keys(output)
+    command = nodes.get("command") or declaration.defaults.get("command")
+    all_keys = schema.all_run_keys(output)
     if command is not None:
         word = command.value.replace("_", "-") if isinstance(command.value, str) else None
         if word in COMMANDS:
             return schema.run_keys(word, output)
         hint = suggestion(word or "", COMMANDS) or f"use one of {', '.join(COMMANDS)}"
-        wrong.add_problem(command, f"command: no command {command.value!r:.60}", hint)
+        errors.add_problem(command, f"command: no command {command.value!r:.60}", hint)
     else:
-        where = next(iter(own.values()), None)
-        file = where.file if where else sheet.files[0]
+        first = next(iter(nodes.values()), None)
+        file = first.file if first else declaration.files[0]
         hint = f"add command: NAME, one of {', '.join(COMMANDS)}"
-        wrong.add_problem(file.place("runs", group), f"run '{group}' has no command", hint)
-    for key, one in own.items():
-        if key not in known and key not in schema.RUN:
-            schema.report_unknown_key(one, key, known, wrong)
+        errors.add_problem(file.place("runs", group), f"run '{group}' has no command", hint)
+    for key, node in nodes.items():
+        if key not in all_keys and key not in schema.RUN:
+            schema.report_unknown_key(node, key, all_keys, errors)
     return None
 
 
 def _options_by_name(
-    given: Mapping[str, Node], keys: schema.RunKeys, wrong: BatchErrors
+    nodes: Mapping[str, Node], keys: schema.RunKeys, errors: BatchErrors
 ) -> dict[str, Node]:
     """Return the nodes by the Python name of their options."""
-    found: dict[str, Node] = {}
-    for key, one in given.items():
+    options: dict[str, Node] = {}
+    for key, node in nodes.items():
         name = keys.option_name(key)
-        if name in found:
-            before = found[name].path[-1]
-            wrong.add_problem(
-                one, f"'{one.path[-1]}' and '{before}' are the same option", "keep one"
+        if name in options:
+            first_key = options[name].path[-1]
+            errors.add_problem(
+                node, f"'{node.path[-1]}' and '{first_key}' are the same option", "keep one"
             )
         elif name in keys.options_by_name or name in schema.RUN:
-            found[name] = one
-    return found
+            options[name] = node
+    return options
 
 
 def _defaults(
-    sheet: BatchDeclaration, keys: schema.RunKeys, own: Mapping[str, Node], wrong: BatchErrors
+    declaration: BatchDeclaration,
+    keys: schema.RunKeys,
+    nodes: Mapping[str, Node],
+    errors: BatchErrors,
 ) -> dict[str, Node]:
     """Return the defaults that apply to a run; column roles apply to predictions only."""
-    known = schema.all_run_keys(keys.output)
-    for key, one in sheet.defaults.items():
-        if key not in known and key not in schema.RUN:
-            schema.report_unknown_key(one, key, known, wrong)
+    all_keys = schema.all_run_keys(keys.output)
+    for key, node in declaration.defaults.items():
+        if key not in all_keys and key not in schema.RUN:
+            schema.report_unknown_key(node, key, all_keys, errors)
         elif key in ("inputs", "matrix", "exclude"):
-            wrong.add_problem(one, f"'{key}' belongs to a run and cannot be a default")
-    usable = {
-        k: v for k, v in sheet.defaults.items() if k in keys.options_by_name or k in schema.RUN[:2]
-    }
-    usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
-    found = _options_by_name(usable, keys, wrong)
-    if "inputs" in own:
-        found.pop("input", None)
-    linked = isinstance((own.get("input") or found.get("input") or _NOTHING).value, dict)
-    source = (own.get("source") or found.get("source") or _NOTHING).value
+            errors.add_problem(node, f"'{key}' belongs to a run and cannot be a default")
+    usable_keys = {*keys.options_by_name, *schema.RUN[:2]}
+    usable = {key: node for key, node in declaration.defaults.items() if key in usable_keys}
+    if "baseline" in declaration.defaults:
+        usable["baseline"] = declaration.defaults["baseline"]
+    defaults = _options_by_name(usable, keys, errors)
+    if "inputs" in nodes:
+        defaults.pop("input", None)
+    linked = isinstance((nodes.get("input") or defaults.get("input") or _NOTHING).value, dict)
+    source = (nodes.get("source") or defaults.get("source") or _NOTHING).value
     metrics = keys.command.name == "mlcps" and source != "predictions"
     unused = {
-        one.name
-        for one in keys.command.options_of(Input)
-        if linked or (metrics and one.opt.panel != READING)
+        option.name
+        for option in keys.command.options_of(Input)
+        if linked or (metrics and option.opt.panel != READING)
     }
     unused |= {kind.option for kind in KINDS if not kind.applies_to(keys.command.name)}
-    return {name: one for name, one in found.items() if name not in unused}
+    return {name: node for name, node in defaults.items() if name not in unused}
 
 
 def _expand_run(
-    group: str, given: Mapping[str, Node], keys: schema.RunKeys, wrong: BatchErrors, room: int
+    group: str, nodes: Mapping[str, Node], keys: schema.RunKeys, errors: BatchErrors, room: int
 ) -> Iterator[Run]:
     """Yield a run for each combination of a matrix, and for each file of `inputs`."""
-    fixed = {k: v for k, v in given.items() if k not in ("command", "matrix", "exclude")}
-    anywhere = next(iter(given.values()))
-    place = anywhere.file.place("runs", group)
-    source = given.get("inputs") or given.get("input") or anywhere
+    first = next(iter(nodes.values()))
+    place = first.file.place("runs", group)
+    source = nodes.get("inputs") or nodes.get("input") or first
     home = os.path.dirname(source.file.name)
-    for label, chosen in combinations(given, keys, wrong, room):
-        mine = {**fixed, **chosen}
-        tables = [*run_options.run_tables(mine, keys, group, place, wrong)]
+    for label, axis_nodes in combinations(nodes, keys, errors, room):
+        tables = [*run_options.run_tables({**nodes, **axis_nodes}, keys, group, place, errors)]
         if len(tables) > room:
             raise too_many_runs_error(place)
         room -= len(tables)
-        asked = {k: v for k, v in mine.items() if k == "inputs"}
-        mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
-        if "baseline" in mine:
-            mine |= _baseline_gates(mine.pop("baseline"), mine, wrong)
+        option_nodes = _option_nodes({**nodes, **axis_nodes}, errors)
         # an invalid one stops the batch after all of it is read
-        options = run_options.read_options(keys, mine, wrong)
-        written = tuple(as_list(options.pop("save", ())))
-        rows = options.get("calibrator") is not None
+        options = run_options.read_options(keys, option_nodes, errors)
+        run_nodes = dict(option_nodes)
+        if "inputs" in nodes:
+            run_nodes["inputs"] = nodes["inputs"]
+        unnamed = Run("", group, keys, None, options, run_nodes, place, home)
         for stem, table in tables:
-            label_ = ",".join(filter(None, (stem, label)))
-            name = f"{group}[{label_}]" if label_ else group
-            save: tuple[str, ...] = ()
-            if written:
-                save = run_options.output_paths(mine["save"], written, name, wrong, rows=rows)
-            options_ = dict(options)
-            if baseline := options.get("baseline"):
-                options_["baseline"] = baseline.replace("{name}", run_options.safe_file_name(name))
-            yield Run(name, group, keys, table, options_, {**mine, **asked}, place, home, save)
+            name = _run_name(group, stem, label)
+            yield _named_run(replace(unnamed, name=name, input=table), errors)
 
 
-def _baseline_gates(given: Node, beside: Mapping[str, Node], wrong: BatchErrors) -> dict[str, Node]:
+def _run_name(group: str, *labels: str) -> str:
+    """Return the name of a run: its key in the file, with its labels in brackets if it has any."""
+    label = ",".join(filter(None, labels))
+    return f"{group}[{label}]" if label else group
+
+
+def _option_nodes(nodes: Mapping[str, Node], errors: BatchErrors) -> dict[str, Node]:
+    """Return the nodes of a run's options, those of gates on a baseline among them."""
+    other_keys = {*schema.RUN} - {"baseline"}
+    options = {key: node for key, node in nodes.items() if key not in other_keys}
+    if "baseline" in options:
+        options |= _baseline_gates(options.pop("baseline"), options, errors)
+    return options
+
+
+def _named_run(run: Run, errors: BatchErrors) -> Run:
+    """Return a run with its name put into the paths of its outputs and of its baseline."""
+    options = dict(run.options)
+    texts = tuple(as_list(options.pop("save", ())))
+    save: tuple[str, ...] = ()
+    if texts:
+        rows = options.get("calibrator") is not None
+        save = run_options.output_paths(run.nodes["save"], texts, run.name, errors, rows=rows)
+    if options.get("baseline"):
+        file_name = run_options.safe_file_name(run.name)
+        options["baseline"] = options["baseline"].replace("{name}", file_name)
+    return replace(run, options=options, save=save)
+
+
+def _baseline_gates(node: Node, nodes: Mapping[str, Node], errors: BatchErrors) -> dict[str, Node]:
     """Return the options on gates in a baseline: its file and the keys next to it."""
-    if not isinstance(given.value, dict):
-        return {"baseline": given}
-    names = {one.name for one in options_of(Gates)} - {"baseline"}
-    found: dict[str, Node] = {}
-    for key, one in given.pairs():
+    if not isinstance(node.value, dict):
+        return {"baseline": node}
+    gate_names = {option.name for option in options_of(Gates)} - {"baseline"}
+    gates: dict[str, Node] = {}
+    for key, child in node.pairs():
         name = key.replace("-", "_")
-        name = name if name in names else f"baseline_{name}"
-        if key == "input" and one.value is not None:
-            found["baseline"] = one
+        name = name if name in gate_names else f"baseline_{name}"
+        if key == "input" and child.value is not None:
+            gates["baseline"] = child
         elif key == "input":
-            wrong.add_problem(
-                one, "baseline: input must name a file", "write baseline: {input: FILE}"
+            errors.add_problem(
+                child, "baseline: input must name a file", "write baseline: {input: FILE}"
             )
-        elif name not in names:
-            known = ["input", *(other.replace("_", "-") for other in sorted(names))]
-            hint = suggestion(key, known) or f"keys: {', '.join(known)}"
-            wrong.add_problem(one, f"baseline: unknown key '{key}'", hint)
-        elif name in found or name in beside:
-            wrong.add_problem(one, f"baseline: {key} is given twice", "keep one of the two")
+        elif name not in gate_names:
+            keys = ["input", *(gate.replace("_", "-") for gate in sorted(gate_names))]
+            hint = suggestion(key, keys) or f"keys: {', '.join(keys)}"
+            errors.add_problem(child, f"baseline: unknown key '{key}'", hint)
+        elif name in gates or name in nodes:
+            errors.add_problem(child, f"baseline: {key} is given twice", "keep one of the two")
         else:
-            found[name] = one
-    if "input" not in given.value:
-        wrong.add_problem(
-            given, "baseline: the key 'input' is missing", "write baseline: {input: FILE}"
+            gates[name] = child
+    if "input" not in node.value:
+        errors.add_problem(
+            node, "baseline: the key 'input' is missing", "write baseline: {input: FILE}"
         )
-    return found
+    return gates
 
 
-def _check_names(runs: Sequence[Run], wrong: BatchErrors) -> None:
+def _check_names(runs: Sequence[Run], errors: BatchErrors) -> None:
     """Report runs with the same name, and runs that save the same file."""
     for name, times in Counter(run.name for run in runs).items():
         if times > 1:
-            where = next(run.place for run in runs if run.name == name)
-            wrong.add_problem(where, f"{times} runs have the name '{name}'", "give each value once")
+            place = next(run.place for run in runs if run.name == name)
+            errors.add_problem(
+                place, f"{times} runs have the name '{name}'", "give each value once"
+            )
     owners: dict[str, Run] = {}
     for run in runs:
         for path in run.save:
-            other = owners.setdefault(target_path(path), run)
-            if other is not run:
-                what = f"save: runs '{other.name}' and '{run.name}' both write '{path}'"
-                wrong.add_problem(
-                    run.given["save"], what, "put {name} in the path for the name of the run"
-                )
+            owner = owners.setdefault(target_path(path), run)
+            if owner is not run:
+                message = f"save: runs '{owner.name}' and '{run.name}' both write '{path}'"
+                hint = "put {name} in the path for the name of the run"
+                errors.add_problem(run.nodes["save"], message, hint)
         if len({*map(target_path, run.save)}) < len(run.save):
-            wrong.add_problem(run.given["save"], "save: a file is named twice")
+            errors.add_problem(run.nodes["save"], "save: a file is named twice")
 
 
 def combinations(
-    given: Mapping[str, Node], keys: schema.RunKeys, wrong: BatchErrors, room: int
+    nodes: Mapping[str, Node], keys: schema.RunKeys, errors: BatchErrors, room: int
 ) -> list[tuple[str, dict[str, Node]]]:
     """Return the combinations of a matrix, with labels; a single empty one without a matrix."""
-    if "matrix" not in given:
-        if "exclude" in given:
-            wrong.add_problem(given["exclude"], "exclude needs a matrix")
+    if "matrix" not in nodes:
+        if "exclude" in nodes:
+            errors.add_problem(nodes["exclude"], "exclude needs a matrix")
         return [("", {})]
-    axes: dict[str, list[Node]] = {}
-    matrix = given["matrix"]
+    matrix = nodes["matrix"]
     if not isinstance(matrix.value, dict) or not matrix.value:
-        wrong.add_problem(
+        errors.add_problem(
             matrix, "matrix must map options to lists", "write {threshold: [0.1, 0.5]}"
         )
         return []
-    for key, one in matrix.pairs():
-        name = keys.option_name(key.replace("-", "_"))
-        if name in schema.RUN and name != "input":
-            wrong.add_problem(one, f"a matrix cannot vary '{key}'")
-        elif name not in keys.options_by_name and name != "input":
-            schema.report_unknown_key(one, name, keys, wrong)
-        elif name in axes:
-            wrong.add_problem(
-                one, f"{key}: this option is given twice", "keep one list of its values"
-            )
-        elif not isinstance(one.value, list) or not one.value:
-            wrong.add_problem(
-                one, f"{key} needs a list of values in a matrix", f"write {key}: [...]"
-            )
-        else:
-            axes[name] = [value for _, value in one.children()]
+    axes = _matrix_axes(matrix, keys, errors)
     if prod(map(len, axes.values())) > room:
         raise too_many_runs_error(matrix.place)
-    left_out = _read_exclusions(given.get("exclude"), axes, keys, wrong)
-    every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
-    kept = [
-        one
-        for one in every
-        if not any(
-            all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
-        )
+    rules = _read_exclusions(nodes.get("exclude"), axes, keys, errors)
+    choices = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
+    remaining = [
+        choice for choice in choices if not any(_is_excluded(choice, rule) for rule in rules)
     ]
-    if axes and not kept:
-        wrong.add_problem(given["exclude"], "exclude removes every combination of the matrix")
-    return [
-        (",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
-        for one in kept
-    ]
+    if axes and not remaining:
+        errors.add_problem(nodes["exclude"], "exclude removes every combination of the matrix")
+    return [(_combination_label(choice), choice) for choice in remaining]
+
+
+def _is_excluded(choice: Mapping[str, Node], rule: Mapping[str, Node]) -> bool:
+    """Return whether a combination of a matrix has all values of a rule."""
+    return all(name in choice and choice[name].value == rule[name].value for name in rule)
+
+
+def _combination_label(choice: Mapping[str, Node]) -> str:
+    """Return the label of a combination of a matrix: `key=value,key=value`."""
+    return ",".join(
+        f"{name.replace('_', '-')}={_value_text(value)}" for name, value in choice.items()
+    )
+
+
+def _matrix_axes(matrix: Node, keys: schema.RunKeys, errors: BatchErrors) -> dict[str, list[Node]]:
+    """Return the values of the options that a matrix varies, by name."""
+    axes: dict[str, list[Node]] = {}
+    for key, child in matrix.pairs():
+        name = keys.option_name(key.replace("-", "_"))
+        if name in schema.RUN and name != "input":
+            errors.add_problem(child, f"a matrix cannot vary '{key}'")
+        elif name not in keys.options_by_name and name != "input":
+            schema.report_unknown_key(child, name, keys, errors)
+        elif name in axes:
+            errors.add_problem(
+                child, f"{key}: this option is given twice", "keep one list of its values"
+            )
+        elif not isinstance(child.value, list) or not child.value:
+            errors.add_problem(
+                child, f"{key} needs a list of values in a matrix", f"write {key}: [...]"
+            )
+        else:
+            axes[name] = [value for _, value in child.children()]
+    return axes
 
 
 def _read_exclusions(
-    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: schema.RunKeys, wrong: BatchErrors
+    node: Node | None, axes: Mapping[str, Sequence[Node]], keys: schema.RunKeys, errors: BatchErrors
 ) -> list[dict[str, Node]]:
     """Return the combinations to exclude."""
-    if given is None:
+    if node is None:
         return []
-    write = "write exclude: [{threshold: 0.5}]"
-    if not isinstance(given.value, list):
-        wrong.add_problem(given, "exclude must be a list of mappings", write)
+    hint = "write exclude: [{threshold: 0.5}]"
+    if not isinstance(node.value, list):
+        errors.add_problem(node, "exclude must be a list of mappings", hint)
         return []
     rules = []
-    for _, one in given.children():
-        if not isinstance(one.value, dict) or not one.value:
-            wrong.add_problem(one, "exclude: entries must be mappings", write)
-            continue
-        rule = {}
-        for key, value in one.pairs():
-            name = keys.option_name(key.replace("-", "_"))
-            if name not in axes:
-                what = f"exclude: the matrix has no '{key}'"
-                wrong.add_problem(
-                    value, what, suggestion(key, axes) or f"its keys: {list_names(axes)}"
-                )
-            elif all(value.value != other.value for other in axes[name]):
-                there = ", ".join(map(_text, axes[name]))
-                wrong.add_problem(
-                    value, f"exclude: {key} has no value {_text(value)}", f"values: {there}"
-                )
-            rule[name] = value
-        rules.append(rule)
+    for _, child in node.children():
+        if not isinstance(child.value, dict) or not child.value:
+            errors.add_problem(child, "exclude: entries must be mappings", hint)
+        else:
+            rules.append(_read_rule(child, axes, keys, errors))
     return rules
 
 
-def _text(given: Node) -> str:
+def _read_rule(
+    mapping: Node, axes: Mapping[str, Sequence[Node]], keys: schema.RunKeys, errors: BatchErrors
+) -> dict[str, Node]:
+    """Return the values of a combination to exclude, by option; report those no matrix has."""
+    rule: dict[str, Node] = {}
+    for key, child in mapping.pairs():
+        name = keys.option_name(key.replace("-", "_"))
+        if name not in axes:
+            hint = suggestion(key, axes) or f"its keys: {list_names(axes)}"
+            errors.add_problem(child, f"exclude: the matrix has no '{key}'", hint)
+        elif all(child.value != value.value for value in axes[name]):
+            hint = f"values: {', '.join(map(_value_text, axes[name]))}"
+            errors.add_problem(child, f"exclude: {key} has no value {_value_text(child)}", hint)
+        rule[name] = child
+    return rule
+
+
+def _value_text(node: Node) -> str:
     """Write a value of a matrix for the name of its run."""
-    if isinstance(given.value, list):
-        return "+".join(_text(one) for _, one in given.children())
-    if isinstance(given.value, dict):
-        return ",".join(f"{key}:{_text(one)}" for key, one in given.children())
-    if isinstance(given.value, str):
-        return given.value
-    return given.written or dumps(given.value)
+    if isinstance(node.value, list):
+        return "+".join(_value_text(child) for _, child in node.children())
+    if isinstance(node.value, dict):
+        return ",".join(f"{key}:{_value_text(child)}" for key, child in node.children())
+    if isinstance(node.value, str):
+        return node.value
+    return node.written or dumps(node.value)
 
 
 def too_many_runs_error(place: str) -> UsageError:

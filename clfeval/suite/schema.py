@@ -46,16 +46,20 @@ class RunKeys:
     @cached_property
     def options(self) -> tuple[Option, ...]:
         """All options of a run."""
-        own = (one for one in self.command.options() if one.field not in BATCH_KEYS)
-        saved = (one for one in options_of(self.output) if one.field in SAVED)
-        return (*own, *options_of(Gates), *saved)
+        command_options = (
+            option for option in self.command.options() if option.field not in BATCH_KEYS
+        )
+        output_options = (option for option in options_of(self.output) if option.field in SAVED)
+        return (*command_options, *options_of(Gates), *output_options)
 
     @cached_property
     def options_by_name(self) -> dict[str, Option]:
         """The options by all of their names."""
-        by_key = {one.key.replace("-", "_"): one for one in self.options}
-        by_name = {one.name: one for one in self.options}
-        return {name: one for name, one in {**by_key, **by_name}.items() if name != "baseline"}
+        by_key = {option.key.replace("-", "_"): option for option in self.options}
+        by_name = {option.name: option for option in self.options}
+        return {
+            name: option for name, option in {**by_key, **by_name}.items() if name != "baseline"
+        }
 
     def option_name(self, key: str) -> str:
         """Return the Python name of an option by any of its names; another key unchanged."""
@@ -64,7 +68,7 @@ class RunKeys:
     def option(self, name: str) -> Option:
         """Return an option by name, including the baseline, which has its own key."""
         return self.options_by_name.get(name) or next(
-            one for one in options_of(Gates) if one.name == name
+            option for option in options_of(Gates) if option.name == name
         )
 
 
@@ -77,25 +81,30 @@ def run_keys(command: str, output: type) -> RunKeys:
 @cache
 def all_run_keys(output: type) -> frozenset[str]:
     """Return the keys of runs of any command."""
-    return frozenset(name for one in COMMANDS for name in run_keys(one, output).options_by_name)
+    return frozenset(
+        name for command in COMMANDS for name in run_keys(command, output).options_by_name
+    )
 
 
 def report_unknown_key(
-    given: Node, key: str, known: RunKeys | Iterable[str], wrong: BatchErrors
+    node: Node, key: str, keys: RunKeys | Iterable[str], errors: BatchErrors
 ) -> None:
     """Report an unknown key, with a similar key or the command that has it."""
-    what = f"unknown key '{given.path[-1]}'"
-    if isinstance(known, RunKeys):
-        owners = [one for one in COMMANDS if key in run_keys(one, known.output).options_by_name]
-        what += f" of {known.command.name}: {say_which_have_it(owners)}" if owners else ""
-        known = known.options_by_name
-    names = [name.replace("_", "-") for name in (*RUN, *known)]
-    parent: Any = given.file.value
-    for step in given.path[:-1]:
+    message = f"unknown key '{node.path[-1]}'"
+    if isinstance(keys, RunKeys):
+        owners = [
+            command for command in COMMANDS if key in run_keys(command, keys.output).options_by_name
+        ]
+        message += f" of {keys.command.name}: {say_which_have_it(owners)}" if owners else ""
+        keys = keys.options_by_name
+    names = [name.replace("_", "-") for name in (*RUN, *keys)]
+    parent: Any = node.file.value
+    for step in node.path[:-1]:
         parent = parent[step]
-    empty = [name for name, one in parent.items() if one is None and name in LIMITS]
-    measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
-    meant, hint = fill_for_shell(MEANT.get(f"--{key.replace('_', '-')}", "")), None
+    empty = [name for name, content in parent.items() if content is None and name in LIMITS]
+    measure = str(node.path[-1]).rpartition(":")[2].partition(".")[0]
+    meant = fill_for_shell(MEANT.get(f"--{key.replace('_', '-')}", ""))
+    hint = None
     if empty and find_measure(measure):
         hint = f"write limits indented below {empty[0]}"
     elif key in TOP:
@@ -104,21 +113,21 @@ def report_unknown_key(
         hint = f"use {OTHER_KEYS[key]}"
     elif meant.startswith("--"):
         hint = f"use {meant[2:].replace(' ', ': ', 1)}"
-    elif not what.endswith(" it"):
+    elif not message.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)
-    wrong.add_problem(given, what, hint)
+    errors.add_problem(node, message, hint)
 
 
 def accepts_type(option: Option, *kinds: type) -> bool:
     """Return whether an option accepts values of these types, or collections of them."""
-    whole = option.type if option.opt.takes is None else option.opt.takes
-    return any(kind in kinds for kind in _nested_types(whole))
+    value_type = option.type if option.opt.takes is None else option.opt.takes
+    return any(kind in kinds for kind in _nested_types(value_type))
 
 
 def _nested_types(kind: object) -> Iterator[Any]:
     yield get_origin(kind) or kind
-    for one in get_args(kind):
-        yield from _nested_types(one)
+    for argument in get_args(kind):
+        yield from _nested_types(argument)
 
 
 @cache
@@ -222,17 +231,21 @@ def _keys(command: str, output: type) -> dict[str, Any]:
     keys = run_keys(command, output)
     shapes = options_schema(keys.options)["properties"]
     options = {
-        name: _allow_variables(shapes[one.key.replace("-", "_")])
-        for name, one in keys.options_by_name.items()
+        name: _allow_variables(shapes[option.key.replace("-", "_")])
+        for name, option in keys.options_by_name.items()
     }
     matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
-    gates = {one.name: options[one.name] for one in options_of(Gates) if one.field != "baseline"}
+    gates = {
+        option.name: options[option.name]
+        for option in options_of(Gates)
+        if option.field != "baseline"
+    }
     gates |= {
         name.removeprefix("baseline_"): shape
         for name, shape in gates.items()
         if name.startswith("baseline_")
     }
-    own = {
+    run_shapes = {
         "command": True,
         "input": {"description": "One table, in one or several files.", "$ref": "#/$defs/input"},
         "inputs": {"description": "Files, or a pattern; one run per file.", **TEXTS},
@@ -249,7 +262,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
             "anyOf": [TEXT, _mapping({"input": TEXT, **_both_spellings(gates)}, "input")],
         },
     }
-    return _mapping({**own, **_both_spellings(options)}, custom=True)
+    return _mapping({**run_shapes, **_both_spellings(options)}, custom=True)
 
 
 def _allow_variables(shape: dict[str, Any]) -> dict[str, Any]:
@@ -283,29 +296,30 @@ def options_schema(options: Iterable[Option]) -> dict[str, Any]:
 
 
 def _mapping(
-    properties: Mapping[str, Any], *required: str, custom: bool = False, **more: object
+    properties: Mapping[str, Any], *required: str, custom: bool = False, **keywords: object
 ) -> dict[str, Any]:
     """Return the JSON Schema of a mapping without other keys; custom: but keys for anchors."""
-    found = {**more, "type": "object"}
-    found |= {"required": [*required]} if required else {}
-    found |= {"properties": properties}
-    found |= {"patternProperties": {"^x-": True}} if custom else {}
-    return {**found, "additionalProperties": False}
+    shape = {**keywords, "type": "object"}
+    shape |= {"required": [*required]} if required else {}
+    shape |= {"properties": properties}
+    shape |= {"patternProperties": {"^x-": True}} if custom else {}
+    return {**shape, "additionalProperties": False}
 
 
 def _schema(kind: object, opt: Opt) -> dict[str, Any]:
     """Return the JSON Schema of the values of a type."""
-    kinds, origin = union_types(kind), get_origin(kind)
+    kinds = union_types(kind)
+    origin = get_origin(kind)
     if len(kinds) != 1:
-        return {"anyOf": [_schema(one, opt) for one in kinds]}
+        return {"anyOf": [_schema(member, opt) for member in kinds]}
     if kinds != (kind,):
         return _schema(kinds[0], opt)
     if origin is Literal:
         return {"enum": list(get_args(kind))}
     if kind in (int, float):
         bounds = {
-            "minimum": opt.least,
-            "maximum": opt.most,
+            "minimum": opt.minimum,
+            "maximum": opt.maximum,
             "exclusiveMinimum": opt.above,
             "exclusiveMaximum": opt.below,
         }
@@ -318,8 +332,8 @@ def _schema(kind: object, opt: Opt) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": _schema(arguments[1], opt)}
     if origin is tuple and arguments[-1] is not Ellipsis:
         size = len(arguments)
-        items = _schema(arguments[0], opt)
-        return {"type": "array", "items": items, "minItems": size, "maxItems": size}
+        shape = _schema(arguments[0], opt)
+        return {"type": "array", "items": shape, "minItems": size, "maxItems": size}
     if origin is not None:
         return {"type": "array", "items": _schema(arguments[0], opt)}
     return {}

@@ -110,7 +110,9 @@ class Input:
     ] = None
     missing: Annotated[
         Missing,
-        Opt("Stop at missing values (error), or drop their rows (drop).", READING, stated=True),
+        Opt(
+            "Stop at missing values (error), or drop their rows (drop).", READING, is_parameter=True
+        ),
     ] = "error"
     null_value: Annotated[
         tuple[str, ...],
@@ -244,7 +246,7 @@ class Input:
         Opt(
             "Evaluate each slice too: COLUMN, 'a*b', 'age:4'.",
             COLUMNS,
-            stated=True,
+            is_parameter=True,
             completes="column",
         ),
     ] = ()
@@ -253,7 +255,7 @@ class Input:
         Opt(
             "Column of clusters (patients) of correlated rows.",
             COLUMNS,
-            stated=True,
+            is_parameter=True,
             signed="cluster",
             completes="column",
         ),

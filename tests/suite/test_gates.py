@@ -116,7 +116,7 @@ def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
 def test_a_dry_run_names_limits_that_cannot_be(line: str, state: str, tmp_path: Path) -> None:
     done = one(tmp_path, line)
     assert done.state == state
-    check_text(text.replace(f"{tmp_path}/", "") for text in done.said)
+    check_text(text.replace(f"{tmp_path}/", "") for text in done.lines)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
     runs = plan_of(tmp_path, text).runs
     for dry in (True, False):
         (done,) = execute_runs(runs, dry=dry)
-        assert done.code in (0, 1), done.said
+        assert done.code in (0, 1), done.lines
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_a_result_that_cannot_be_written_fails_its_run_alone(tmp_path: Path) -> 
     text = HEAD + "    save: file/x.json\n  s: {command: mars, input: t.csv}\n"
     done = [*execute_runs(plan_of(tmp_path, text).runs)]
     assert [int(one.code) for one in done] == [2, 0]
-    assert done[0].said[0].startswith(f"{tmp_path}/suite.yaml:3:3: ")
+    assert done[0].lines[0].startswith(f"{tmp_path}/suite.yaml:3:3: ")
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "."])

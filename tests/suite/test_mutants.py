@@ -62,6 +62,6 @@ def test_what_is_still_a_batch_runs_or_says_where_it_does_not(tmp_path: Path) ->
         done.add(mutant)
         path.write_text(mutant, encoding="utf-8")
         for one in execute_runs(build_plan([str(path)], Output).runs):
-            assert one.code != ExitCode.BUG, (number, one.said)
+            assert one.code != ExitCode.BUG, (number, one.lines)
             if one.code == ExitCode.USAGE and one.state != LEFT_OUT:
-                assert any(PLACE.match(line) for line in one.said), (number, one.said)
+                assert any(PLACE.match(line) for line in one.lines), (number, one.lines)

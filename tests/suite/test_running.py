@@ -54,7 +54,7 @@ def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path)
         "after": (LEFT_OUT, 3),
     }
     wrong = next(one for one in done if one.run.name == "wrong")
-    assert wrong.said[0].startswith(f"{tmp_path}/suite.yaml:7:42: ")  # the place of the key
+    assert wrong.lines[0].startswith(f"{tmp_path}/suite.yaml:7:42: ")  # the place of the key
     result = suite_result(plan_of(tmp_path, MIXED), done, dry=False)
     assert not result.passed
     assert result.summary == {"runs": 6, "missed": 1, "failed": 3, "ambiguities": 0, "code": 3}
@@ -85,7 +85,7 @@ def test_a_bug_in_one_run_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = outcomes(tmp_path, MIXED)
     assert codes(done)["fine"] == (FAILED, 70)
     assert codes(done)["last"] == (COMPUTED, 0)
-    assert any("broke off" in line for line in done[0].said)
+    assert any("broke off" in line for line in done[0].lines)
     assert max(one.code for one in done) == ExitCode.BUG
 
 
@@ -106,7 +106,7 @@ def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
       again: {command: mlcps, input: first.csv, metric: [roc_auc, brier, mcc], save: again.json}
     """
     done += outcomes(tmp_path, again)
-    assert {one.code for one in done} == {0}, [one.said for one in done]
+    assert {one.code for one in done} == {0}, [one.lines for one in done]
     tables = [json.loads((tmp_path / f"{n}.json").read_text())["tables"] for n in ("last", "again")]
     assert tables[0] == tables[1]
 
@@ -334,10 +334,10 @@ def test_a_baseline_and_what_stands_with_it_are_gates_of_the_run(tmp_path: Path)
     written(tmp_path, "")
     (tmp_path / "u.csv").write_text((tmp_path / "t.csv").read_text())
     done = outcomes(tmp_path, text)
-    assert [int(one.code) for one in done] == [0, 0, 0], [one.said for one in done]
+    assert [int(one.code) for one in done] == [0, 0, 0], [one.lines for one in done]
     assert [(gate.kind, gate.value) for gate in done[0].gates] == [("max-drop", 0.0)] * 2
     assert (done[2].state, done[2].warned) == ("warned", 1)
-    assert numbers_in(done[2].said[0]) == [0.778, 0.9]  # 7 of 9 pairs
+    assert numbers_in(done[2].lines[0]) == [0.778, 0.9]  # 7 of 9 pairs
 
 
 def test_a_dry_run_of_an_ambiguous_table_ends_with_the_code_of_data(tmp_path: Path) -> None:

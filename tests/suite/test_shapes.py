@@ -98,7 +98,7 @@ def test_a_table_of_another_run_is_called_by_it(tmp_path: Path) -> None:
     called = "m[threshold=0.5]: measures"
     assert f'"name": "{called}"' in (tmp_path / "fine.json").read_text()
     assert fine.code == 0
-    assert bad.said[0].startswith(f"{tmp_path}/suite.yaml:6:3: {called}: ")
+    assert bad.lines[0].startswith(f"{tmp_path}/suite.yaml:6:3: {called}: ")
 
 
 def test_tables_are_shown_from_the_folder_of_the_file(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_what_is_offered_can_be_pasted_into_the_file(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("model,acc,f1,loss\na,0.5,0.4,3\nb,0.4,0.3,2.5\nc,0.1,0.2,1\n")
     text = "version: 1\nruns: {r: {command: mlcps, input: c.csv}}"
     (done,) = execute_runs(plan_of(tmp_path, text).runs)
-    (offer,) = [line for line in done.said if "try: " in line]
+    (offer,) = [line for line in done.lines if "try: " in line]
     pairs = offer[offer.index("direction:") :]
     (tmp_path / "offer.yaml").write_text(f"{{{pairs}}}")
     offered = read_yaml(tmp_path / "offer.yaml").value

@@ -152,7 +152,7 @@ def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Op
 
 def _least_option(what: str) -> Opt:
     words = f"Exit 1 if the table, or a slice with a gate, has fewer {what}."
-    return Opt(words, GATES, least=1, shell=False)
+    return Opt(words, GATES, minimum=1, shell=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

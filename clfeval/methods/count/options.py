@@ -32,8 +32,8 @@ class CountOptions:
             "Count neighbouring scores together: no count is below N, 3 or more.",
             COUNTS,
             metavar="N",
-            least=3,
-            outside="is not a whole number of at least 3",
+            minimum=3,
+            bounds_error="is not a whole number of at least 3",
         ),
     ] = None
 
@@ -76,5 +76,5 @@ clfeval report a.counts.parquet b.counts.parquet""",
     brief="truth positive ignore threshold by show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of this command; - "
     "is standard input; several files of one schema, or a quoted glob.",
-    without=("weight", "sampling_weights", "cluster"),
+    unused_fields=("weight", "sampling_weights", "cluster"),
 )

@@ -15,7 +15,7 @@ from clfeval.records import dataclass, field
 ANALYSIS = "Analysis"  # panel
 MEASURE = {"positive": "recall", "negative": "specificity"}  # by target
 COMPARED = ("recall", "specificity", "precision")  # measures that compare models
-STATED: dict[str, Any] = {"stated": True, "shell": False}
+PYTHON_ONLY: dict[str, Any] = {"is_parameter": True, "shell": False}
 
 
 def _accept_groups(flag: str, given: object) -> dict[str, tuple[str, ...]]:
@@ -33,12 +33,17 @@ class MarsOptions(shared.IntervalOptions):
             "Count a miss if all, or any, of the other models detect the row.",
             ANALYSIS,
             signed="rule",
-            **STATED,
+            **PYTHON_ONLY,
         ),
     ] = "all"
     target: Annotated[
         Literal["positive", "negative"],
-        Opt("Class that is detected: positive or negative.", ANALYSIS, signed="target", **STATED),
+        Opt(
+            "Class that is detected: positive or negative.",
+            ANALYSIS,
+            signed="target",
+            **PYTHON_ONLY,
+        ),
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
@@ -58,12 +63,14 @@ class MarsOptions(shared.IntervalOptions):
             ANALYSIS,
             metavar="K|all",
             parse=parse_count_or_all,
-            least=1,
+            minimum=1,
         ),
     ] = None
     best: Annotated[
         int | None,
-        Opt("Show the subsets of 1 to K models that detect most.", ANALYSIS, metavar="K", least=1),
+        Opt(
+            "Show the subsets of 1 to K models that detect most.", ANALYSIS, metavar="K", minimum=1
+        ),
     ] = None
     max_effort: Annotated[
         float | None,
@@ -71,8 +78,8 @@ class MarsOptions(shared.IntervalOptions):
             "Show the best subset that flags at most N rows.",
             ANALYSIS,
             metavar="N",
-            least=0,
-            outside="is not a number of rows",
+            minimum=0,
+            bounds_error="is not a number of rows",
         ),
     ] = None
     top: Annotated[
@@ -83,12 +90,12 @@ class MarsOptions(shared.IntervalOptions):
             metavar="N|P%",
             accept=lambda _, given: None if given is None else str(given),
             takes=str | float | None,
-            stated=True,
+            is_parameter=True,
         ),
     ] = None
     sweep: Annotated[
         Literal["threshold", "top"] | None,
-        Opt("Evaluate every threshold, or every number of top rows.", ANALYSIS, **STATED),
+        Opt("Evaluate every threshold, or every number of top rows.", ANALYSIS, **PYTHON_ONLY),
     ] = None
     points: Annotated[
         int | Literal["all"] | None,
@@ -97,7 +104,7 @@ class MarsOptions(shared.IntervalOptions):
             ANALYSIS,
             metavar="N|all",
             parse=parse_count_or_all,
-            least=1,
+            minimum=1,
             needs=("sweep", "is the number of thresholds of a sweep"),
             shell=False,
         ),
@@ -116,8 +123,8 @@ class MarsOptions(shared.IntervalOptions):
         Opt(
             "Seed of the random numbers of cross-validation and bootstrap.",
             shared.INTERVALS,
-            least=0,
-            most=2**63,
+            minimum=0,
+            maximum=2**63,
             shell=False,
         ),
     ] = 0
@@ -171,5 +178,5 @@ clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
     "max-effort top list reference fail-under show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
-    without=("scores", "spark_conf"),
+    unused_fields=("scores", "spark_conf"),
 )

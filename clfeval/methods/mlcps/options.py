@@ -108,7 +108,7 @@ class MlcpsOptions:
         Opt(
             "Drop a metric of weight 0, or keep its ray as the R package does.",
             SCORE,
-            stated=True,
+            is_parameter=True,
             shell=False,
         ),
     ] = "drop"
@@ -141,7 +141,7 @@ class MlcpsOptions:
             "Rank by desirability, defined in a YAML file.",
             SCORE,
             metavar="FILE.yaml",
-            many=False,
+            repeatable=False,
             accept=_accept_goals,
             takes=Mapping[str, Any] | Path | None,
         ),
@@ -152,8 +152,8 @@ class MlcpsOptions:
         Opt(
             "Number of random weights; default 10,000.",
             FIRM,
-            least=100,
-            most=1_000_000,
+            minimum=100,
+            maximum=1_000_000,
             shell=False,
             needs=("weight_sensitivity", "sets the number of random weights"),
         ),
@@ -177,8 +177,8 @@ class MlcpsOptions:
         Opt(
             "Number of bootstrap resamples; default 1000, fewer for many rows.",
             shared.INTERVALS,
-            least=100,
-            most=10**6,
+            minimum=100,
+            maximum=10**6,
             shell=False,
         ),
     ] = None
@@ -266,5 +266,5 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         "threshold": {"panel": PREDICTIONS},
         "weight": {"panel": PREDICTIONS},
     },
-    without=("by", "cluster", "sampling_weights", "spark_conf"),
+    unused_fields=("by", "cluster", "sampling_weights", "spark_conf"),
 )

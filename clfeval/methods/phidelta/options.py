@@ -22,10 +22,10 @@ COMPARED = ("delta", "phi")  # measures that compare models
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # defaults of --select
 LIMIT: dict[str, Any] = {
     "above": 0,
-    "most": 1,
-    "outside": "is not above 0 and at most 1",
+    "maximum": 1,
+    "bounds_error": "is not above 0 and at most 1",
     "needs": ("select", "limits a selection"),
-    "stated": True,
+    "is_parameter": True,
     "shell": False,
 }
 
@@ -75,7 +75,7 @@ class PlaneOptions(shared.IntervalOptions, shared.PopulationOptions):
             metavar="MEASURE=V,V",
             accept=_accept_isometrics,
             takes=Mapping[str, Sequence[float]] | None,
-            stated=True,
+            is_parameter=True,
             shell=False,
         ),
     ] = field(default_factory=dict)
@@ -159,7 +159,7 @@ class FeatureOptions:
             metavar="RULE|NUMBER",
             parse=syntax.parse_number_or_word,
             accept=_accept_cut,
-            stated=True,
+            is_parameter=True,
         ),
     ] = None
     select: Annotated[
@@ -169,8 +169,8 @@ class FeatureOptions:
             FEATURES,
             metavar="N|all",
             parse=syntax.parse_count_or_all,
-            least=1,
-            stated=True,
+            minimum=1,
+            is_parameter=True,
         ),
     ] = None
     phi_max: Annotated[
@@ -216,5 +216,5 @@ clfeval phidelta table.csv --features --truth outcome --select 20
     "run reference curve features select show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
-    without=("scores", "spark_conf"),
+    unused_fields=("scores", "spark_conf"),
 )

@@ -36,7 +36,7 @@ class RecalibrateOptions(PopulationOptions):
             RECALIBRATION,
             metavar="METHOD",
             signed="method",
-            stated=True,
+            is_parameter=True,
         ),
     ] = "auto"
     prevalence: Annotated[
@@ -93,5 +93,5 @@ clfeval recalibrate preds.csv --model gbm --save gbm.calibrator.json""",
     brief="truth positive cluster method prevalence show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of count; - is "
     "standard input; several files of one schema, or a quoted glob.",
-    without=("threshold", "by", "spark_conf"),
+    unused_fields=("threshold", "by", "spark_conf"),
 )

@@ -128,7 +128,7 @@ def row_score_influence(
     for y in (True, False):
         for start in range(0, each.m, _BLOCK):
             at = np.arange(start, min(start + _BLOCK, each.m))
-            at_scores[start : start + _BLOCK] = each.at(at, y) * by[y]
+            at_scores[start : start + _BLOCK] = each.values_at(at, y) * by[y]
         for start in range(0, len(place), _BLOCK):
             some = np.flatnonzero(truth[start : start + _BLOCK] == y) + start
             rows[some] = at_scores.take(place.take(some))

@@ -92,8 +92,8 @@ class ReportOptions(options.RunOptions, options.IntervalOptions, options.Populat
             "List N rows that a model got newly right, and N newly wrong.",
             options.COMPARING,
             metavar="N",
-            least=1,
-            outside="is not a whole number of at least 1",
+            minimum=1,
+            bounds_error="is not a whole number of at least 1",
             shell=False,
             needs=("reference", "lists rows that a model and the reference predict differently"),
         ),
@@ -137,8 +137,8 @@ class ReportOptions(options.RunOptions, options.IntervalOptions, options.Populat
         Opt(
             "Number of bootstrap resamples.",
             options.INTERVALS,
-            least=100,
-            most=10**6,
+            minimum=100,
+            maximum=10**6,
             signed="resamples",
             shell=False,
         ),
@@ -231,5 +231,5 @@ clfeval report saved.json --fail-under roc_auc.low=0.8
     "measure reference best-threshold fail-under baseline show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
-    without=("spark_conf",),
+    unused_fields=("spark_conf",),
 )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clfeval.methods.measurement.requested_measures import AvailableMeasures
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
-STATED: dict[str, Any] = {"stated": True, "shell": False}
+PYTHON_ONLY: dict[str, Any] = {"is_parameter": True, "shell": False}
 
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold by default
 FULL_SWEEP = "1:1000..1000:1"
@@ -232,7 +232,13 @@ class TuneOptions(IntervalOptions, PopulationOptions):
     ] = FULL_SWEEP
     points: Annotated[
         int,
-        Opt("Number of class ratios in the range.", POPULATIONS, least=2, most=10_000, shell=False),
+        Opt(
+            "Number of class ratios in the range.",
+            POPULATIONS,
+            minimum=2,
+            maximum=10_000,
+            shell=False,
+        ),
     ] = 31
     prevalence_beta: Annotated[
         tuple[float, float] | None,
@@ -251,9 +257,9 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             metavar="N",
             above=0,
             below=math.inf,
-            outside="is not a number above 0",
+            bounds_error="is not a number above 0",
             signed="per",
-            stated=True,
+            is_parameter=True,
         ),
     ] = None
     measure: Annotated[
@@ -263,14 +269,15 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             MEASURED,
             metavar="MEASURE",
             accept=_accept_measures,
-            stated=True,
+            is_parameter=True,
             signed="measures",
             completes="measure",
         ),
     ] = ()
     reference: Annotated[str | None, reference_option()] = None
     resamples: Annotated[
-        int, Opt("Number of bootstrap resamples.", INTERVALS, least=100, most=10**6, **STATED)
+        int,
+        Opt("Number of bootstrap resamples.", INTERVALS, minimum=100, maximum=10**6, **PYTHON_ONLY),
     ] = RESAMPLES
     seed: Seed = 0
     interval: Interval = "exact"
@@ -420,5 +427,5 @@ clfeval tune-jpt scores.parquet -f csv --show cutoffs > cutoffs.csv
     "is standard input; several files of one schema, or a quoted glob; "
     "with --join NAME=FILE, one file per model.",
     optional=True,
-    without=("spark_conf",),
+    unused_fields=("spark_conf",),
 )
