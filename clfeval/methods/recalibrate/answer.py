@@ -8,9 +8,9 @@ from clfeval.document import Answer
 from clfeval.formatting import format_exact, format_number, join_names, quote_if_ambiguous
 from clfeval.measures.record import Population
 from clfeval.methods.recalibrate.options import RecalibrateOptions
-from clfeval.methods.recalibration.assessment import GainEstimate
 from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName
 from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
+from clfeval.methods.recalibration.gain import GainEstimate
 from clfeval.methods.recalibration.model_recalibration import ModelRecalibration
 from clfeval.placeholders import END, OPTION
 
@@ -41,6 +41,20 @@ REASONS = {  # of `ModelRecalibration.reason`; singular and plural
         "have fewer than the 1,000 rows that this method needs (try logistic)",
     ),
 }
+CLASS_REASONS = {  # of more than two classes, where these differ
+    "reversed_scores": (
+        "gives true classes no more than an equal share of probability",
+        "give true classes no more than an equal share of probability",
+    ),
+    "separation": (
+        "has equal probabilities, or the most probable class is always true,",
+        "have equal probabilities, or the most probable class is always true,",
+    ),
+    "too_few_rows": (
+        "has fewer than 16 rows outside the most frequent class, too few to estimate a gain,",
+        "have fewer than 16 rows outside the most frequent class, too few to estimate a gain,",
+    ),
+}
 
 
 def recalibration_answer(
@@ -62,7 +76,8 @@ def recalibration_answer(
     for reason in REASONS:
         names = [model.model for model in models if model.reason == reason]
         if names:
-            yield _not_recalibrated(names, reason)
+            has_classes = any(model.classes for model in models)
+            yield _not_recalibrated(names, reason, has_classes=has_classes)
 
     if options.population is not None:
         yield from (
@@ -128,11 +143,16 @@ def _of_others(models: Sequence[ModelRecalibration]) -> str:
     return "that leaves scores of 0 and 1 as they are " if has_many else ""
 
 
-def _not_recalibrated(names: Sequence[str], reason: str) -> Answer:
-    """Return the sentence on models that are not recalibrated, and the remedy."""
+def _not_recalibrated(names: Sequence[str], reason: str, *, has_classes: bool) -> Answer:
+    """Return the sentence on models that are not recalibrated, and the remedy.
+
+    has_classes: more than two.
+    """
     singular, plural = REASONS[reason]
+    if has_classes:
+        singular, plural = CLASS_REASONS.get(reason, (singular, plural))
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
-    if reason == "reversed_scores":
+    if reason == "reversed_scores" and not has_classes:
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from operator import add
-from typing import Any
 
 from clfeval.compare.families import BestSet
 from clfeval.compare.paired_estimates import PairedEstimates
@@ -36,8 +35,8 @@ from clfeval.methods.measurement.requested_measures import (
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     clipped_note,
-    cluster_summary,
     counting_notes,
+    multiclass_summary,
     report_provenance,
 )
 from clfeval.methods.report import comparisons, slice_tests
@@ -151,7 +150,7 @@ def multiclass_result(
     answer = tuple(order_answers(sentences, comparison_rows))
     return Document(
         **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
-        summary=_summary(all_rows, predictions),
+        summary=multiclass_summary(all_rows),
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
         answer=answer,
         warnings=(
@@ -469,16 +468,6 @@ def _baseline_table(
     order = [measure.name for measure in measures]
     baselines = class_baselines(all_rows, measures, comparisons.observed_values(rows), seed)
     return sorted(baselines, key=lambda row: order.index(str(row["measure"])))
-
-
-def _summary(all_rows: ClassPatterns, predictions: PredictionCounts) -> dict[str, Any]:
-    """Return the totals of rows, classes, clusters and models."""
-    return {
-        "rows": from_units(all_rows.n.sum(), all_rows.unit).item(),
-        "classes": len(predictions.order),
-        **cluster_summary(all_rows),
-        "models": len(all_rows.models),
-    }
 
 
 def _class_order_answers(predictions: PredictionCounts) -> list[Answer]:
