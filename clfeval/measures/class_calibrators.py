@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.measures.calibrators import Calibrator, calibrate_tables
-from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
+from clfeval.measures.calibrators import Calibrator
+from clfeval.measures.logistic_regression import inverse_logit
+from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities, log_complement
 from clfeval.records import dataclass
 
 _MOST_STEPS = 200  # of Newton's method, which halves or doubles where it leaves its bracket
@@ -69,12 +70,10 @@ class OneVsRestCalibrator:
         shares = check_probabilities(p)
         if shares.shape[-1:] != self.powers.shape:
             raise ValueError(f"{len(self.powers)} classes are calibrated, not {shares.shape[-1:]}")
-        lines = np.column_stack([self.intercepts, self.powers, self.powers])
-        alone = np.empty_like(shares)
-        for k, line in enumerate(lines):
-            column = shares[..., k]
-            alone[..., k] = calibrate_tables(line[None], column.ravel())[0].reshape(column.shape)
-        return _normalize(alone, shares)
+        is_interior = (shares > 0) & (shares < 1)
+        interior = np.where(is_interior, shares, 0.5)
+        logit = self.powers * (np.log(interior) - log_complement(interior)) + self.intercepts
+        return _normalize(np.where(is_interior, inverse_logit(logit), shares), shares)
 
 
 ClassCalibrator = TemperatureCalibrator | OneVsRestCalibrator

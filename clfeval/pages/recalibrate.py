@@ -80,9 +80,8 @@ TABLES = (
     ),
 )
 SHARE_RANGE = (0.0, 1.0)
-GAIN_COLUMNS = {
-    "gain in\nlog loss": "log_loss_gain",
-    "gain in\nBrier": "brier_gain",
+GAIN_COLUMNS = {"gain in\nlog loss": "log_loss_gain", "gain in\nBrier": "brier_gain"}
+PARAMETER_COLUMNS = {
     "intercept": "intercept",
     "power": "power",
     "power of\n1 - p": "complement_power",
@@ -108,6 +107,9 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         yield TableView("columns", "Columns that calibrators add", columns, rank="main")
         return
     name_columns = {"model": "model", "method": "method"}
+    parameters = PARAMETER_COLUMNS
+    if _has_classes(result):
+        parameters = {"power": "power"}
     yield TableView(
         "models",
         "Gain on new rows by the recalibration of each model",
@@ -117,9 +119,7 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
             "loss": "loss",
             "before": "before",
             "gain": "gain",
-            "intercept": "intercept",
-            "power": "power",
-            "power of\n1 - p": "complement_power",
+            **parameters,
         },
         rank="main",
         lead="gain",
@@ -128,7 +128,7 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
     yield TableView(
         "methods",
         "Gain on new rows by method",
-        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS, **parameters},
         places=(),
     )
     yield TableView(
@@ -180,7 +180,12 @@ def page_charts(result: Document) -> Iterator[Chart]:
 
 def _observed_title(result: Document) -> str:
     """Return what is observed in a group: with more than two classes, correct predictions."""
-    return "share of positives" if result.summary.get("classes") is None else "share correct"
+    return "share correct" if _has_classes(result) else "share of positives"
+
+
+def _has_classes(result: Document) -> bool:
+    """Return whether there are more than two classes, none of them positive."""
+    return result.summary.get("classes") is not None
 
 
 def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]:

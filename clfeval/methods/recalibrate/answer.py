@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from clfeval.document import Answer
 from clfeval.formatting import format_exact, format_number, join_names, quote_if_ambiguous
+from clfeval.measures.class_calibrators import OneVsRestCalibrator
 from clfeval.measures.record import Population
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName
@@ -103,7 +104,10 @@ def _helps(model: ModelRecalibration, level: float) -> Answer:
     text = f"{quote_if_ambiguous(model.model)}: {model.selected} recalibration lowers the "
     text += f"{loss_title(model.loss)} of {NEW_ROWS} from {format_number(loss_now)} to "
     text += f"{format_number(loss_now - gain.value)}, by {_with_limits(gain, level)}: "
-    text += f"{calibrator_formula(model.calibrator)}."
+    text += calibrator_formula(model.calibrator)
+    if isinstance(model.calibrator, OneVsRestCalibrator):
+        text += f"; {OPTION}--show classes{END} has a_k and b_k"
+    text += "."
     return _answer("recalibration-helps", text, model, gain)
 
 
@@ -138,8 +142,13 @@ def _undecided(models: Sequence[ModelRecalibration], loss: LossName, level: floa
 
 
 def _of_others(models: Sequence[ModelRecalibration]) -> str:
-    """Return that scores of 0 and 1 are left out, where they are many: only steps change them."""
-    has_many = any(model.unchanged > MANY_UNCHANGED * model.rows for model in models)
+    """Return that scores of 0 and 1 are left out, where they are many: only steps change them.
+
+    With more than two classes no method changes them.
+    """
+    has_many = any(
+        model.unchanged > MANY_UNCHANGED * model.rows for model in models if not model.classes
+    )
     return "that leaves scores of 0 and 1 as they are " if has_many else ""
 
 

@@ -14,7 +14,7 @@ from clfeval.methods.recalibration.method_names import CLASS_METHODS, Recalibrat
 from clfeval.methods.recalibration.model_recalibration import ModelRecalibration
 from clfeval.records import replace
 
-MOST_NUMBERS = 2**25  # rows times classes that are recalibrated, as they need about 1 GB of memory
+MOST_NUMBERS = 2**24  # rows times classes that are recalibrated: they need up to 3 GB of memory
 
 
 def recalibrate_classes(

@@ -22,10 +22,9 @@ def loss_title(loss: LossName) -> str:
 def calibrator_formula(calibrator: AnyCalibrator | None) -> str:
     """Return the formula of a calibrator; of steps, where they are saved."""
     if isinstance(calibrator, TemperatureCalibrator):
-        return f"p_k' is proportional to p_k^{format_exact(calibrator.power)}"
+        return f"p_k' proportional to p_k^{format_exact(calibrator.power)}"
     if isinstance(calibrator, OneVsRestCalibrator):
-        formula = "p_k' is proportional to logit⁻¹(a_k + b_k logit p_k)"
-        return f"{formula}, {OPTION}--show classes{END}"
+        return "p_k' proportional to logit⁻¹(a_k + b_k logit p_k)"
     if not isinstance(calibrator, LogOddsCalibrator):
         return f"its steps are those of {OPTION}--save NAME.calibrator.json{END}"
     intercept = format_exact(calibrator.intercept)

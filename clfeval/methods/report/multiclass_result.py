@@ -50,7 +50,7 @@ from clfeval.methods.report.answer import (
 from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
-from clfeval.methods.report.calibration_answer import with_calibration_verdicts
+from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE, with_calibration_verdicts
 from clfeval.methods.report.model_estimates import (
     best_of_all_pairs,
     class_bootstrap_estimates,
@@ -138,6 +138,7 @@ def multiclass_result(
         requested = question.requested
         tables["baselines"] = _baseline_table(all_rows, requested, measured.rows, options.seed)
     leader, *further = _leader_answers(ranking, tables, all_rows, measured, options)
+    further += _recalibration_advice(sample, further, ranking, tests, options)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
@@ -192,6 +193,23 @@ def _leader_answers(
     return report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows), by_log_loss
     )
+
+
+def _recalibration_advice(
+    sample: Sample,
+    answers: Sequence[Answer],
+    ranking: ModelRanking,
+    tests: Sequence[Row],
+    options: ReportOptions,
+) -> list[Answer]:
+    """Return what to do with the probabilities of the best model, if they are miscalibrated."""
+    is_miscalibrated = any(answer.code == MISCALIBRATED_CODE for answer in answers)
+    if not is_miscalibrated or not options.confidence:
+        return []
+    from clfeval.methods.report.recalibration_advice import recalibration_advice
+
+    model = str(ranking.candidates[0]["model"])
+    return recalibration_advice(sample, tests, model, options.confidence, options.seed)
 
 
 def _ranking_by_log_loss(measured: ClassMeasures, options: ReportOptions) -> SecondRanking:

@@ -150,7 +150,7 @@ def test_temperatures_that_are_needed_help_and_others_do_not() -> None:
     assert (row["method"], row["verdict"], row["loss"]) == ("temperature", "helps", "log_loss")
     assert row["power"] == pytest.approx(0.4, abs=0.1)
     assert row["gain"].low > 0
-    assert "p_k' is proportional to p_k^" in helped.answer[0].text
+    assert "p_k' proportional to p_k^" in helped.answer[0].text
     kept = model_row(clfeval.recalibrate(random_table(4, 600), model="m"))
     assert kept["verdict"] == "undecided"
     assert kept["gain"].low <= 0 <= kept["gain"].high
@@ -356,3 +356,22 @@ def test_groups_are_of_the_most_probable_class() -> None:
 def test_results_have_the_form_of_the_schema(method: Any) -> None:
     result = clfeval.recalibrate(random_table(15), model="m", method=method)
     VALIDATOR.validate(json.loads(result.to_json()))
+
+
+def test_report_says_what_to_do_with_a_miscalibrated_model() -> None:
+    table = random_table(16, 600, power=0.4)
+    row = model_row(clfeval.recalibrate(table, model="m"))
+    answers = {answer.code: answer.text for answer in clfeval.report(table, model="m").answer}
+    assert f"p_k' proportional to p_k^{row['power']:.4g}" in answers["recalibrate"]
+    assert f"by {row['gain'].value:.3f}" in answers["recalibrate"]
+    assert "clfeval recalibrate" in answers["recalibrate"]
+    calibrated = clfeval.report(random_table(16, 600), model="m")
+    assert "recalibrate" not in {answer.code for answer in calibrated.answer}
+
+
+def test_report_names_the_command_where_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clfeval.methods.report.recalibration_advice.MOST_AT_HAND", 1000)
+    result = clfeval.report(random_table(16, 600, power=0.4), model="m")
+    (text,) = (answer.text for answer in result.answer if answer.code == "recalibrate")
+    assert "is what" in text
+    assert "clfeval recalibrate" in text
