@@ -148,15 +148,16 @@ def fit_temperatures(rows: RelativeLogs, n: Counts) -> Floats:
 
     Shapes: n (t, m), the number of each row.
     """
-    first_slopes, variances = (n @ terms for terms in rows.row_terms(0.0)[1:])
-    last_slopes = n @ np.where(rows.fits, rows.true_logs(), 0.0)  # the slope at an infinite power
+    first_slopes, variances = (_weighted_sums(terms, n) for terms in rows.row_terms(0.0)[1:])
+    # of an infinite power
+    last_slopes = _weighted_sums(np.where(rows.fits, rows.true_logs(), 0.0), n)
     is_finite = (variances > 0) & (last_slopes < 0)
     rises = is_finite & (first_slopes > 0)
     powers = np.where(is_finite, 0.0, np.nan)
     if not rises.any():
         return powers
     shared = _maximize(rows, n[rises].sum(axis=0), 1.0)
-    slopes, curvatures = (n @ terms for terms in rows.row_terms(shared)[1:])
+    slopes, curvatures = (_weighted_sums(terms, n) for terms in rows.row_terms(shared)[1:])
     for table in np.flatnonzero(rises):
         step = slopes[table] / curvatures[table] if curvatures[table] > 0 else inf
         first = shared + step
@@ -167,14 +168,22 @@ def fit_temperatures(rows: RelativeLogs, n: Counts) -> Floats:
     return powers
 
 
+def _weighted_sums(terms: Floats, n: Counts) -> Floats:
+    """Return the sums of terms (m,) over tables of rows n (t, m): (t,).
+
+    Not by a matrix product, whose rounding depends on threads.
+    """
+    return np.array([(table * terms).sum() for table in n])
+
+
 def _maximize(rows: RelativeLogs, n: Counts, start: float) -> float:
     """Return the power of highest likelihood of one table by Newton's method in a bracket."""
     low, high = 0.0, inf
     power = start
     for _ in range(_MOST_STEPS):
         _, slopes, curvatures = rows.row_terms(power)
-        slope = float(n @ slopes)
-        curvature = float(n @ curvatures)
+        slope = float((n * slopes).sum())
+        curvature = float((n * curvatures).sum())
         low, high = (power, high) if slope > 0 else (low, power)
         following = power + slope / curvature if curvature > 0 else inf
         if not low <= following <= high or following in (0.0, inf):

@@ -200,7 +200,7 @@ GLOSSARY = {
     **SHARED,
     "method": "shift adds to log odds, temperature multiplies, logistic both, beta per side; "
     "isotonic, venn-abers: steps; one-vs-rest: per class",
-    "methods.chosen": "the method itself; of auto the one that a closed test chooses",
+    "methods.chosen": "the method itself; of auto the one that likelihood ratios choose",
     "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
     "loss": "the loss that decides: the Brier score where the log loss is infinite",
     "before": "the loss of the scores as they are",

@@ -41,7 +41,7 @@ def confidence_group_rows(
         yield {
             "model": model.model,
             **{name: row[name] for name in ("bin", "rows", "mean_score")},
-            "mean_recalibrated": float(recalibrated @ n / n.sum()),
+            "mean_recalibrated": float((recalibrated * n).sum() / n.sum()),
             "observed": row["observed"],
         }
 

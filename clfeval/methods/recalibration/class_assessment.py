@@ -54,7 +54,7 @@ class ClassJudge:
         every_row = np.arange(len(n))
         return {
             method: {
-                loss: float(n @ gains / n.sum())
+                loss: float((n * gains).sum() / n.sum())
                 for loss, gains in self._gains(class_fits.calibrators[0], every_row).items()
             }
             for method, class_fits in self.fitter.fit_all(methods, n[None]).items()
@@ -111,4 +111,4 @@ def class_design_effect(rows: RowKinds, logs: RelativeLogs) -> float:
     if rows.clusters is None or not power > 0:
         return 1.0
     _, slopes, curvatures = logs.row_terms(float(power))
-    return rows.design_effect(slopes[None], np.array([[rows.n @ curvatures]]))
+    return rows.design_effect(slopes[None], np.array([[(rows.n * curvatures).sum()]]))

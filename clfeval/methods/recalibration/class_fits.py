@@ -1,4 +1,4 @@
-"""Recalibration methods fitted to tables of class probabilities, `auto` by a closed test."""
+"""Recalibration methods fitted to tables of class probabilities, `auto` by likelihood ratios."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.classes import ClassScores
 from clfeval.counts.scores import group_starts
+from clfeval.inference.distributions import chi_square_quantile
 from clfeval.measures.calibrators import fit_log_odds
 from clfeval.measures.class_calibrators import (
     ClassCalibrator,
@@ -17,10 +18,11 @@ from clfeval.measures.class_calibrators import (
     TemperatureCalibrator,
     fit_temperatures,
 )
-from clfeval.methods.recalibration.method_fits import FLEXIBLE_ROWS, closed_test
+from clfeval.methods.recalibration.method_fits import FLEXIBLE_ROWS
 from clfeval.methods.recalibration.method_names import CLASS_METHODS, Method
 from clfeval.records import dataclass, replace
 
+CHOICE_LEVEL = 0.95  # of the tests by which `auto` takes a method of more parameters
 FEWEST_FOR_LINE = 10  # rows of a class, and of all other classes, from which its line is fitted
 _LEAST = 1e-300  # of a probability whose logarithm is taken
 
@@ -165,7 +167,7 @@ class ClassFitter:
         ]
 
     def _choose(self, by_method: Mapping[Method, ClassFits], n: Counts) -> ClassFits:
-        """Return the fit that the closed test chooses for each table; none without other fits."""
+        """Return the fit that likelihood ratios choose for each table; none without other fits."""
         candidates = [by_method[method] for method in self.candidates]
         has_fit = np.array(
             [
@@ -185,7 +187,7 @@ class ClassFitter:
             ]
         )
         parameters = [self.parameters[method] for method in self.candidates]
-        choice = closed_test(likelihoods / self.effect, has_fit, parameters).tolist()
+        choice = forward_choice(likelihoods / self.effect, has_fit, parameters)
         lacks_fit = has_fit.sum(axis=0) == 1  # only `none` has one
         calibrators = [
             None if lacks_fit[table] else candidates[index].calibrators[table]
@@ -196,7 +198,7 @@ class ClassFitter:
     def log_likelihood(self, calibrator: ClassCalibrator | None, n: Counts) -> float:
         """Return the log likelihood of one table of rows n (m,), without rows that fit nothing."""
         if isinstance(calibrator, TemperatureCalibrator):
-            return float(n @ self.logs.row_terms(calibrator.power)[0])
+            return float((n * self.logs.row_terms(calibrator.power)[0]).sum())
         if calibrator is None:
             return 0.0
         total = 0.0
@@ -205,5 +207,28 @@ class ClassFitter:
             calibrated = calibrator.calibrate(self.scores.p[block])
             likelihoods = calibrated[np.arange(len(truth)), truth]
             has_fit = self.logs.fits[block]
-            total += float((n[block] * has_fit) @ np.log(np.maximum(likelihoods, _LEAST)))
+            logs = np.log(np.maximum(likelihoods, _LEAST))
+            total += float((n[block] * has_fit * logs).sum())
         return total
+
+
+def forward_choice(likelihoods: Floats, has_fit: Bools, parameters: Sequence[int]) -> list[int]:
+    """Return the index of the method chosen for each table, from the simplest one forwards.
+
+    A method takes the place of a simpler one if their likelihood ratio exceeds the 95 % point of
+    chi-square with as many degrees of freedom as it has more parameters. So a method of many
+    parameters does not hide that one parameter is needed.
+
+    Shapes: likelihoods and has_fit (methods, tables), the simplest method, which has a fit, first.
+    """
+    level = np.array([CHOICE_LEVEL])
+    choices = list[int]()
+    for table in range(likelihoods.shape[1]):
+        choice = 0
+        for index in range(1, len(parameters)):
+            freedom = max(parameters[index] - parameters[choice], 1)
+            ratio = 2 * (likelihoods[index, table] - likelihoods[choice, table])
+            if has_fit[index, table] and ratio > chi_square_quantile(freedom, level)[0]:
+                choice = index
+        choices.append(choice)
+    return choices

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.inference.distributions import chi_square_quantile
 from clfeval.measures.calibrators import (
     PARAMETERS,
     PRIOR_ROWS,
@@ -27,7 +26,7 @@ NESTED: tuple[LogOddsMethod, ...] = ("none", "shift", "logistic", "beta")  # of 
 FLEXIBLE: tuple[Method, ...] = ("beta", "isotonic", "venn-abers")
 FLEXIBLE_ROWS = 1000  # from which these are fitted
 # 95 % points of chi-square with 1, 2 and 3 degrees of freedom
-_CRITICAL = (3.841458820694124, 5.991464547107979, 7.814727903251179)
+_CRITICAL = np.array([3.841458820694124, 5.991464547107979, 7.814727903251179])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,8 +128,7 @@ class MethodFitter:
             [[calibrator is not None for calibrator in fitted.calibrators] for fitted in candidates]
         )
         likelihoods = _log_likelihoods(probabilities, positives, negatives)
-        parameters = [PARAMETERS[method] for method in self.candidates]
-        choice = closed_test(likelihoods / self.effect, has_fit, parameters)
+        choice = closed_test(likelihoods / self.effect, has_fit, self.candidates)
         calibrators = np.array([fitted.calibrators for fitted in candidates], object)
         calibrators[:, has_fit.sum(axis=0) == 1] = None  # only `none` has a fit
         tables = np.arange(len(choice))
@@ -148,29 +146,22 @@ def _log_likelihoods(probabilities: Floats, positives: Counts, negatives: Counts
     return np.asarray(-losses.sum(axis=2))
 
 
-def _critical_value(degrees: int) -> float:
-    """Return the 95 % point of chi-square."""
-    if degrees <= len(_CRITICAL):
-        return _CRITICAL[degrees - 1]
-    return float(chi_square_quantile(degrees, np.array([0.95]))[0])
-
-
-def closed_test(likelihoods: Floats, has_fit: Bools, parameters: Sequence[int]) -> Ints:
+def closed_test(likelihoods: Floats, has_fit: Bools, methods: Sequence[LogOddsMethod]) -> Ints:
     """Return the index of the simplest method not rejected against the most flexible: (tables,).
 
     Each method is tested by the likelihood ratio against the most flexible one that has a fit, at
     5 %, chi-square with as many degrees of freedom as it has fewer parameters; the first that is
     not rejected is chosen. Those without a fit are left out.
 
-    Shapes: likelihoods and has_fit (methods, tables), the simplest method first; parameters: the
-    number of each method, rising.
+    Shapes: likelihoods and has_fit (methods, tables), the simplest method first.
     """
     tables = np.arange(likelihoods.shape[1])
-    last = len(parameters) - 1 - has_fit[::-1].argmax(axis=0)
+    last = len(methods) - 1 - has_fit[::-1].argmax(axis=0)
+    parameters = np.array([PARAMETERS[method] for method in methods])
     choice: Ints = np.array(last)
-    for index in range(len(parameters) - 2, -1, -1):
-        freedom = np.maximum(np.array(parameters)[last] - parameters[index], 1)
-        critical = np.array([_critical_value(degrees) for degrees in freedom.tolist()])
+    for index in range(len(methods) - 2, -1, -1):
+        freedom = np.maximum(parameters[last] - parameters[index], 1)
+        critical = _CRITICAL[freedom - 1]
         ratio = 2 * (likelihoods[last, tables] - likelihoods[index])
         is_chosen = has_fit[index] & (index < last) & (ratio <= critical)
         choice[is_chosen] = index

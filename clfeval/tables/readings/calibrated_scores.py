@@ -221,7 +221,8 @@ def with_calibrated_classes(
     """Return a frame with the calibrated probabilities of several classes as further columns.
 
     sources: the column of the probabilities of each new one, in the order of `class_sources`. Rows
-    with a missing probability, or one outside 0 to 1 by more than rounding, stay as they are.
+    with a missing probability have none; those with one outside 0 to 1 by more than rounding are as
+    they were, as no calibrator changes them.
     """
     frame = _with_clipped_scores(frame, sources)
     native = frame.to_native()
@@ -232,15 +233,18 @@ def with_calibrated_classes(
     positions = [column.file.classes.index(label) for label in column.class_sources]
 
     def calibrate(rows: pl.Series) -> pl.Series:
-        cells = rows.struct.unnest()
-        values = cells.to_numpy()
-        # NaN is no probability
+        values = rows.struct.unnest().to_numpy()
+        is_missing = pl.Series(np.isnan(values).any(axis=1))
         is_changed = np.all((values >= 0) & (values <= 1), axis=1, keepdims=True)
         p = np.zeros((len(values), len(column.file.classes)))
         p[:, positions] = np.where(is_changed, values, 0.0)
         changed = column.stored.calibrator.calibrate(p)[:, positions]
         calibrated = np.where(is_changed, changed, values)
-        return pl.DataFrame(calibrated, schema=cells.schema).to_struct(rows.name)
+        cells = {
+            name: pl.Series(calibrated[:, k]).set(is_missing, None)
+            for k, name in enumerate(sources)
+        }
+        return pl.DataFrame(cells).to_struct(rows.name)
 
     types = pl.Struct(dict.fromkeys(sources, pl.Float64))
     recalibrated = pl.struct(*sources).map_batches(

@@ -18,7 +18,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.measures.class_calibrators import RelativeLogs, fit_temperatures
 from clfeval.methods.recalibration.class_assessment import ClassJudge, assess_class_methods
-from clfeval.methods.recalibration.class_fits import ClassFitter
+from clfeval.methods.recalibration.class_fits import ClassFitter, forward_choice
 from clfeval.methods.recalibration.cross_fitting import cross_fit
 from clfeval.methods.recalibration.row_kinds import RowKinds
 from tests.measures.test_class_calibrators import random_rows
@@ -142,6 +142,22 @@ def test_one_against_the_rest_is_chosen_from_1000_rows_where_classes_are_shifted
         assert lines.gains["log_loss"].low > 0
     assert chosen[900] != "one-vs-rest"
     assert chosen[1500] == "one-vs-rest"
+
+
+def test_auto_goes_forward_by_likelihood_ratios() -> None:
+    """95 % points of chi-square: 1 degree 3.841, 7 degrees 14.067, 8 degrees 15.507."""
+    cases = {  # twice the log likelihoods of none, temperature and one-vs-rest
+        (0, 3.84, 15.50): 0,
+        (0, 3.85, 17.91): 1,
+        (0, 3.85, 17.93): 2,
+        (0, 3.83, 15.52): 2,
+        (0, 50.0, 10.0): 1,
+    }
+    likelihoods = np.array([*cases]).T / 2
+    has_fit = np.ones(likelihoods.shape, bool)
+    assert forward_choice(likelihoods, has_fit, (0, 1, 8)) == [*cases.values()]
+    has_fit[1] = False
+    assert forward_choice(likelihoods, has_fit, (0, 1, 8)) == [0, 2, 2, 2, 0]
 
 
 def test_temperatures_that_are_needed_help_and_others_do_not() -> None:

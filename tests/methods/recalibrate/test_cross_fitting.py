@@ -156,7 +156,7 @@ def test_equal_weights_have_no_design_effect_and_copies_of_rows_have_one() -> No
 
 def test_the_closed_test_takes_the_simplest_method_that_is_not_rejected() -> None:
     """95 % points of chi-square: 3 degrees 7.815, 2 degrees 5.991, 1 degree 3.841."""
-    parameters = (0, 1, 2, 3)  # of none, shift, logistic and beta
+    methods = ("none", "shift", "logistic", "beta")
     cases = {  # twice the likelihood ratios against beta
         (7.81, 5.98, 3.83, 0): 0,
         (7.82, 5.98, 3.83, 0): 1,
@@ -166,11 +166,11 @@ def test_the_closed_test_takes_the_simplest_method_that_is_not_rejected() -> Non
     }
     likelihoods = -np.array([*cases]).T / 2
     has_fit = np.ones(likelihoods.shape, bool)
-    assert closed_test(likelihoods, has_fit, parameters).tolist() == [*cases.values()]
+    assert closed_test(likelihoods, has_fit, methods).tolist() == [*cases.values()]
     # without beta, against logistic: 2 degrees 5.991, 1 degree 3.841
     has_fit[3] = False
     without_beta = np.array([[6.00, 3.83, 0, 0], [6.00, 3.85, 0, 0], [5.98, 9, 0, 0]]).T / -2
-    assert closed_test(without_beta, has_fit[:, :3], parameters).tolist() == [1, 2, 0]
+    assert closed_test(without_beta, has_fit[:, :3], methods).tolist() == [1, 2, 0]
 
 
 def test_limits_solve_their_equations() -> None:

@@ -92,7 +92,8 @@ def test_rows_with_a_missing_probability_have_none_recalibrated(new: pl.DataFram
     assert done.code == 0, done.err
     assert "missing scores stay missing: 'm' up to 3 rows" in done.out
     out = pl.read_parquet("out.parquet")
-    assert out["m+temperature:bee"].null_count() + out["m+temperature:bee"].is_nan().sum() == 3
+    for name in NAMES:
+        assert out[f"m+temperature:{name}"].is_null().to_list() == [True] * 3 + [False] * 197
     expected = CALIBRATORS["temperature"].calibrate(probabilities(new)[3:])
     assert probabilities(out, "m+temperature")[3:] == pytest.approx(expected, abs=1e-14)
 
@@ -266,3 +267,14 @@ def test_python_gives_the_calibrators_that_a_file_has(new: pl.DataFrame) -> None
     assert q.shape == (200, 4)
     assert q.sum(axis=1) == pytest.approx(1)
     assert (file.by_model["m"].calibrate(p) == q).all()
+
+
+def test_rows_with_a_missing_probability_are_dropped_through_a_calibrator(
+    new: pl.DataFrame,
+) -> None:
+    new[3:].write_csv("fewer.csv")
+    lacking = pl.when(pl.col("id") > 2).then(pl.col("m:bee")).alias("m:bee")
+    new.with_columns(lacking).write_csv("new.csv")
+    words = ["--model", THROUGH]
+    found = tables_of("report", "new.csv", *words, "--missing", "drop")
+    nearly(found["models"], tables_of("report", "fewer.csv", *words)["models"])
