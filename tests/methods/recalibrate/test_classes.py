@@ -17,7 +17,11 @@ from clfeval.counts.classes import ClassScores
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.measures.class_calibrators import RelativeLogs, fit_temperatures
-from clfeval.methods.recalibration.class_assessment import ClassJudge, assess_class_methods
+from clfeval.methods.recalibration.class_assessment import (
+    ClassJudge,
+    assess_class_methods,
+    class_design_effect,
+)
 from clfeval.methods.recalibration.class_fits import ClassFitter, forward_choice
 from clfeval.methods.recalibration.cross_fitting import cross_fit
 from clfeval.methods.recalibration.row_kinds import RowKinds
@@ -391,3 +395,26 @@ def test_report_names_the_command_where_rows_are_many(monkeypatch: pytest.Monkey
     (text,) = (answer.text for answer in result.answer if answer.code == "recalibrate")
     assert "is what" in text
     assert "clfeval recalibrate" in text
+
+
+def test_the_design_effect_is_that_of_squared_scores_of_clusters() -> None:
+    """Of a temperature: sum of squared cluster totals of the slopes, over the information."""
+    table = random_table(17, 400, power=0.6, digits=12)
+    truth, p = arrays_of(table)
+    owners = [f"{row // 4:03}" for row in range(400)]
+    copied = np.repeat(np.arange(100), 4)  # four copies of a row in each cluster
+    scores = ClassScores.from_probabilities(
+        NAMES, truth[copied], p[copied], np.ones(400, np.int64), owners=owners
+    )
+    logs = RelativeLogs.from_probabilities(scores.truth, scores.p)
+    (power,) = fit_temperatures(logs, scores.n[None])
+    q = p[:100] ** power
+    q /= q.sum(axis=1, keepdims=True)
+    x = np.log(p[:100])
+    mean = (q * x).sum(axis=1)
+    slopes = x[np.arange(100), truth[:100]] - mean
+    information = 4 * ((q * x**2).sum(axis=1) - mean**2).sum()
+    expected = ((4 * slopes) ** 2).sum() / information
+    effect = class_design_effect(RowKinds.from_classes(scores), logs)
+    assert effect == pytest.approx(expected, rel=1e-9)
+    assert effect > 2
