@@ -108,8 +108,10 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         return
     name_columns = {"model": "model", "method": "method"}
     parameters = PARAMETER_COLUMNS
+    grouped_by = "score"
     if _has_classes(result):
         parameters = {"power": "power"}
+        grouped_by = "largest probability"
     yield TableView(
         "models",
         "Gain on new rows by the recalibration of each model",
@@ -133,7 +135,7 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
     )
     yield TableView(
         "groups",
-        "Groups by score before and after",
+        f"Groups by {grouped_by} before and after",
         "model bin rows mean_score mean_recalibrated observed",
         places=(),
     )
