@@ -296,7 +296,15 @@ def recalibrate(
     cluster: Any = ...,
     prevalence: str | float | Sequence[str | float] | None = ...,
     method: Literal[
-        "none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto"
+        "none",
+        "shift",
+        "temperature",
+        "logistic",
+        "beta",
+        "isotonic",
+        "venn-abers",
+        "one-vs-rest",
+        "auto",
     ] = ...,
     calibrator: str | PathLike[str] | None = ...,
     level: float = ...,

@@ -69,6 +69,8 @@ def _line(name: str, kind: str) -> str:
     if len(line) <= WIDTH:
         return line
     outer, _, inner = kind.removesuffix("]").partition("[")
+    if len(inner) + 8 > WIDTH:
+        inner = inner.replace(", ", ",\n        ") + ","
     return f"    {name}: {outer}[\n        {inner}\n    ] = ...,"
 
 

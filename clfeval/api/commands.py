@@ -331,10 +331,12 @@ def _refuse_options_of_classifiers(
 def recalibrate(
     table: object, reading_options: Input, options: RecalibrateOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
-    """Recalibrate probabilities of two classes, and test whether that helps on new rows.
+    """Recalibrate probabilities, and test whether that helps on new rows.
 
     logit q = a + b ln p - c ln(1 - p): shift (b = c = 1), temperature (a = 0, b = c), logistic
-    (b = c), beta; isotonic and venn-abers fit steps. A gain is the fall of the log loss or the
+    (b = c), beta; isotonic and venn-abers fit steps. Of more than two classes, without `positive`:
+    temperature, each probability to one power, divided by their sum; one-vs-rest, a logistic
+    recalibration of each class, divided by their sum. A gain is the fall of the log loss or the
     Brier score on new rows, cross-fitted over ten random folds of rows or clusters.
 
     It is undefined, with a reason, for labels, for scores outside 0 to 1, without rows of both
@@ -349,7 +351,7 @@ def recalibrate(
     if options.calibrator is not None:
         yield from _recalibrated_columns(table, reading_options, options, on_open)
         return
-    with open_predictions(table, replace(reading_options, ranks=True)) as opened:
+    with open_predictions(table, replace(reading_options, ranks=True, several=True)) as opened:
         counts = count_predictions(opened.announced(on_open))
         sample = Sample.from_predictions(counts)
         yield _prepared_result(sample, lambda: recalibration_result(counts, options))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from clfeval.counts.classes import ClassScores
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.settings import CountSettings
-from clfeval.errors import DataError, quote_name
+from clfeval.errors import DataError, list_names, quote_name
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import CalibratedColumn, ModelColumns
@@ -38,7 +41,9 @@ def check_calibrators(counts: PredictionCounts) -> None:
     """Raise for calibrators of another class, and for those fitted to the counted rows."""
     calibrated = counts.kept.settled.columns.calibrated
     for name, column in calibrated.items():
-        if counts.positive != column.file.positive:
+        if column.file.classes:
+            _check_classes(counts, column)
+        elif counts.positive != column.file.positive:
             message = f"{column.file.name} was fitted with positive class "
             message += f"{quote_name(column.file.positive)}, but here it is "
             message += quote_name(counts.positive)
@@ -51,8 +56,19 @@ def check_calibrators(counts: PredictionCounts) -> None:
             raise DataError.new(message, "fitted-rows", counts.name, hint=hint)
 
 
+def _check_classes(counts: PredictionCounts, column: CalibratedColumn) -> None:
+    """Raise for classes of the rows that a calibrator was not fitted to."""
+    unknown = [label for label in counts.order if label not in column.file.classes]
+    if unknown:
+        message = f"{column.file.name} was fitted without class {list_names(unknown)}"
+        hint = "fit a calibrator to rows of all classes"
+        raise DataError.new(message, "other-classes", counts.name, hint=hint)
+
+
 def _may_have_fitted(counts: PredictionCounts, name: str, column: CalibratedColumn) -> bool:
     """Return whether the calibrated scores include the ends of those of the fitted rows."""
+    if column.class_sources:
+        return True
     low, high = counts.ranges[name]
     first, last = column.stored.calibrator.calibrate(column.stored.score_range).tolist()
     return bool(low <= first + TOLERANCE and high >= last - TOLERANCE)
@@ -65,12 +81,20 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
     """
     settled = counts.kept.settled
     source = ModelColumns(column.stored.model, "score", (column.source,))
+    if column.class_sources:
+        source = replace(
+            source, kind="classes", columns=column.sources, classes=tuple(column.class_sources)
+        )
     columns = replace(settled.columns, models=(*counts.models, source))
     thresholds = {**settled.thresholds, source.name: DEFAULT_THRESHOLD}
     evaluated = replace(
         counts.kept, settled=replace(settled, columns=columns, thresholds=thresholds)
     )
     position = len(counts.models)
+    if column.class_sources:
+        with_classes = replace(counts, kept=evaluated, models=columns.models, _known={})
+        class_scores = with_classes.class_scores(position)[None]
+        return _digest_of_rows(class_scores, column.file.classes) == column.stored.digest
     scores = nw.col(f"s{position}")
     rows = concatenate_frames(evaluated.frames(scores=(position,)))
     limits = collect(rows.select(scores.min().alias("low"), scores.max().alias("high")))
@@ -84,3 +108,18 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
     )
     raw_scores = with_source.scores(position)[None].probabilities
     return raw_scores.digest(clusters=False) == column.stored.digest
+
+
+def _digest_of_rows(scores: ClassScores, classes: Sequence[str]) -> str | None:
+    """Return the digest of rows with the classes in another order, whatever their clusters.
+
+    None where they are of other classes.
+    """
+    if {*scores.classes} != {*classes}:
+        return None
+    places = np.array([scores.classes.index(label) for label in classes])
+    truth = np.argsort(places)[scores.truth]
+    ordered = ClassScores.from_probabilities(
+        classes, truth, scores.p[:, places], scores.n, scores.unit
+    )
+    return ordered.digest()

@@ -117,6 +117,16 @@ def class_totals(sample: Sample) -> dict[str, Any]:
     }
 
 
+def multiclass_summary(patterns: ClassPatterns) -> dict[str, Any]:
+    """Return the totals of rows, more than two classes, clusters and models."""
+    return {
+        "rows": from_units(patterns.n.sum(), patterns.unit).item(),
+        "classes": len(patterns.classes),
+        **cluster_summary(patterns),
+        "models": len(patterns.models),
+    }
+
+
 def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
     """Return the positives and negatives of a slice for each model, effective if weighted."""
     counts, patterns = sample.slices[label], sample.patterns.get(label)

@@ -98,6 +98,7 @@ ERRORS: Mapping[str, str] = {
     "numbered-classes": "Predictions number the classes, but truth names them.",
     "one-hot": "A row has not exactly one 1 among the 0/1 columns of the classes.",
     "open-files": "The system refuses to open more files.",
+    "other-classes": "A calibrator was fitted to other classes.",
     "other-positive": "A calibrator was fitted with another positive class.",
     "other-scale": "A calibrator was fitted to reversed scores or percentages, and these are not.",
     "other-schema": "A file was written by another version in another form.",

@@ -253,6 +253,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "methods": "the gain of every method for every model",
         "mapping": "what becomes of probabilities",
         "groups": "groups by score, before and after",
+        "classes": "the one-vs-rest recalibration of each class",
         "columns": "the columns that stored calibrators add to a table",
         "recalibration": "plot: groups by score, before and after",
     },

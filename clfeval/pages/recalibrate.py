@@ -10,7 +10,17 @@ from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL, format_class_counts
 
-METHODS = ("none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto")
+METHODS = (
+    "none",
+    "shift",
+    "temperature",
+    "logistic",
+    "beta",
+    "isotonic",
+    "venn-abers",
+    "one-vs-rest",
+    "auto",
+)
 VERDICTS = ("helps", "harms", "undecided")
 GAINS = (
     *cols("estimate", "log_loss_gain brier_gain", best="min"),
@@ -48,6 +58,7 @@ TABLES = (
             *cols("part?", "low high"),
         ),
     ),
+    Table("classes", (MODEL, *cols("text", "class"), *cols("number", "intercept power"))),
     Table(
         "columns",
         (
@@ -69,9 +80,8 @@ TABLES = (
     ),
 )
 SHARE_RANGE = (0.0, 1.0)
-GAIN_COLUMNS = {
-    "gain in\nlog loss": "log_loss_gain",
-    "gain in\nBrier": "brier_gain",
+GAIN_COLUMNS = {"gain in\nlog loss": "log_loss_gain", "gain in\nBrier": "brier_gain"}
+PARAMETER_COLUMNS = {
     "intercept": "intercept",
     "power": "power",
     "power of\n1 - p": "complement_power",
@@ -97,6 +107,11 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
         yield TableView("columns", "Columns that calibrators add", columns, rank="main")
         return
     name_columns = {"model": "model", "method": "method"}
+    parameters = PARAMETER_COLUMNS
+    grouped_by = "score"
+    if _has_classes(result):
+        parameters = {"power": "power"}
+        grouped_by = "largest probability"
     yield TableView(
         "models",
         "Gain on new rows by the recalibration of each model",
@@ -106,9 +121,7 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
             "loss": "loss",
             "before": "before",
             "gain": "gain",
-            "intercept": "intercept",
-            "power": "power",
-            "power of\n1 - p": "complement_power",
+            **parameters,
         },
         rank="main",
         lead="gain",
@@ -117,18 +130,28 @@ def page_tables(result: Document, __: int) -> Iterator[TableView]:
     yield TableView(
         "methods",
         "Gain on new rows by method",
-        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS},
+        {**name_columns, "chosen": "chosen", "verdict": "verdict", **GAIN_COLUMNS, **parameters},
         places=(),
     )
     yield TableView(
         "groups",
-        "Groups by score before and after",
+        f"Groups by {grouped_by} before and after",
         "model bin rows mean_score mean_recalibrated observed",
         places=(),
     )
-    yield TableView(
-        "mapping", "Recalibrated probabilities", "model method probability recalibrated low? high?"
-    )
+    if "mapping" in result.tables:
+        yield TableView(
+            "mapping",
+            "Recalibrated probabilities",
+            "model method probability recalibrated low? high?",
+        )
+    if "classes" in result.tables:
+        yield TableView(
+            "classes",
+            "One-vs-rest recalibration of each class",
+            "model class intercept power",
+            places=(),
+        )
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
@@ -148,13 +171,23 @@ def page_charts(result: Document) -> Iterator[Chart]:
             "lines",
             f"Recalibration of {model}",
             Axis("probability", ends=SHARE_RANGE),
-            Axis("share of positives", ends=SHARE_RANGE),
+            Axis(_observed_title(result), ends=SHARE_RANGE),
             (*dots, diagonal),
             name="recalibration",
             key=(Note("dots: groups of a tenth of the rows by score, with confidence intervals"),),
             finding=texts[0] if texts else "",
             square=True,
         )
+
+
+def _observed_title(result: Document) -> str:
+    """Return what is observed in a group: with more than two classes, correct predictions."""
+    return "share correct" if _has_classes(result) else "share of positives"
+
+
+def _has_classes(result: Document) -> bool:
+    """Return whether there are more than two classes, none of them positive."""
+    return result.summary.get("classes") is not None
 
 
 def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]:
@@ -167,9 +200,9 @@ def _points(groups: Sequence[Row], column: str) -> Iterator[tuple[float, float]]
 
 GLOSSARY = {
     **SHARED,
-    "method": "shift adds to log odds, temperature multiplies them, logistic does both, beta "
-    "differs on both sides; isotonic, venn-abers: steps",
-    "methods.chosen": "the method itself; of auto the one that a closed test chooses",
+    "method": "shift adds to log odds, temperature multiplies, logistic both, beta per side; "
+    "isotonic, venn-abers: steps; one-vs-rest: per class",
+    "methods.chosen": "the method itself; of auto the one that likelihood ratios choose",
     "verdict": "whether the limits of the gain lie above 0 (helps), below (harms) or around it",
     "loss": "the loss that decides: the Brier score where the log loss is infinite",
     "before": "the loss of the scores as they are",
@@ -177,13 +210,18 @@ GLOSSARY = {
     "log_loss_gain": "fall of the log loss on new rows, cross-fitted",
     "brier_gain": "fall of the Brier score on new rows, cross-fitted",
     "intercept": "added to the log odds",
-    "power": "factor of ln p",
+    "power": "factor of ln p; with more than two classes the power of each probability",
     "complement_power": "factor of -ln(1 - p)",
     "bin": "group by score, from the lowest",
     "rows": "number of rows of the group",
-    "mean_score": "mean score of the group",
+    "mean_score": "mean score of the group; with more than two classes that of the most probable "
+    "class",
     "mean_recalibrated": "mean recalibrated score of the group",
-    "observed": "share of positives in the group",
+    "observed": "share of positives in the group; with more than two classes share of rows whose "
+    "most probable class is true",
+    "class": "the class whose probability is recalibrated against all other classes",
+    "classes.intercept": "added to the log odds of the class",
+    "classes.power": "factor of the log odds of the class",
     "probability": "the score of a model",
     "recalibrated": "what the method makes of it",
     "columns.column": "the column with the recalibrated scores",

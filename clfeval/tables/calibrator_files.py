@@ -13,11 +13,18 @@ import numpy as np
 
 from clfeval.errors import DataError, list_names, quote_name, suggestion
 from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.measures.class_calibrators import (
+    AnyCalibrator,
+    ClassCalibrator,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
+)
 from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import COMMAND, END
-from clfeval.records import dataclass
+from clfeval.records import dataclass, field
 
 SCHEMA = "clfeval.calibrators/1"
+CLASS_SCHEMA = "clfeval.class_calibrators/1"  # of more than two classes
 JOINT = "+"  # between the names of a model and of a method: gbm+logistic
 VERDICTS = ("helps", "harms", "undecided")  # on recalibration
 GAIN = ("value", "low", "high", "level")
@@ -46,17 +53,19 @@ class StoredCalibrator:
     scores, whatever their clusters. scale: what was added to the numbers of the column, and before
     by what they were divided; None where it is unknown, as of counts. log_odds: whether these
     numbers are log odds, of which the probabilities were calibrated. gain: None where its rows did
-    not show it, as they were too few or of another prevalence.
+    not show it, as they were too few or of another prevalence. columns: of more than two classes,
+    the column of each class; a class without one has probability 0.
     """
 
     model: str
     method: str
-    calibrator: Calibrator
+    calibrator: AnyCalibrator
     score_range: tuple[float, float]
     digest: str
     scale: tuple[float, float] | None = None
     gain: StoredGain | None = None
     log_odds: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def column(self) -> str:
@@ -66,17 +75,21 @@ class StoredCalibrator:
     @property
     def keeps_ends(self) -> bool:
         """Whether scores of exactly 0 and 1 keep their values."""
-        return isinstance(self.calibrator, LogOddsCalibrator)
+        return not isinstance(self.calibrator, StepCalibrator | VennAbersCalibrator)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibratorFile:
-    """The calibrators of a table, its positive class and its rows; name: of the file."""
+    """The calibrators of a table, its positive class and its rows; name: of the file.
+
+    classes: in order, of more than two, where no class is positive.
+    """
 
     positive: str
     calibrators: Sequence[StoredCalibrator]
     rows: float
     name: str = ""
+    classes: tuple[str, ...] = ()
 
     @property
     def models(self) -> list[str]:
@@ -84,7 +97,7 @@ class CalibratorFile:
         return [stored.model for stored in self.calibrators]
 
     @property
-    def by_model(self) -> dict[str, Calibrator]:
+    def by_model(self) -> dict[str, AnyCalibrator]:
         """The calibrators by the name of their model."""
         return {stored.model: stored.calibrator for stored in self.calibrators}
 
@@ -99,9 +112,11 @@ class CalibratorFile:
 
     def to_json(self) -> str:
         """Return the file; numbers are the shortest that read back as the same."""
+        kind: dict[str, Any] = {"schema": SCHEMA, "positive": self.positive}
+        if self.classes:
+            kind = {"schema": CLASS_SCHEMA, "classes": list(self.classes)}
         document = {
-            "schema": SCHEMA,
-            "positive": self.positive,
+            **kind,
             "rows": self.rows,
             "calibrators": [
                 {
@@ -109,8 +124,7 @@ class CalibratorFile:
                     "method": stored.method,
                     "score_range": list(stored.score_range),
                     "digest": stored.digest,
-                    "scale": None if stored.scale is None else list(stored.scale),
-                    "log_odds": stored.log_odds,
+                    **_source(stored),
                     **_gain_record(stored.gain),
                     **_parameters(stored.calibrator),
                 }
@@ -128,8 +142,21 @@ def _gain_record(gain: StoredGain | None) -> dict[str, Any]:
     return {"verdict": gain.verdict, "loss": gain.loss, "gain": numbers}
 
 
-def _parameters(calibrator: Calibrator) -> dict[str, Any]:
+def _source(stored: StoredCalibrator) -> dict[str, Any]:
+    """Return the columns of the classes, or of two how the scores were read."""
+    if stored.columns:
+        return {"columns": [[label, column] for label, column in stored.columns.items()]}
+    scale = None if stored.scale is None else list(stored.scale)
+    return {"scale": scale, "log_odds": stored.log_odds}
+
+
+def _parameters(calibrator: AnyCalibrator) -> dict[str, Any]:
     """Return what defines a calibrator."""
+    if isinstance(calibrator, TemperatureCalibrator):
+        return {"power": calibrator.power}
+    if isinstance(calibrator, OneVsRestCalibrator):
+        lines = zip(calibrator.intercepts.tolist(), calibrator.powers.tolist(), strict=True)
+        return {"lines": [list(line) for line in lines]}
     if isinstance(calibrator, LogOddsCalibrator):
         return {name: getattr(calibrator, name) for name in PARAMETERS}
     if isinstance(calibrator, VennAbersCalibrator):
@@ -159,20 +186,21 @@ def read_calibrators(name: str, text: str) -> CalibratorFile:
     """
     try:
         document = json.loads(text)
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if schema not in (SCHEMA, CLASS_SCHEMA):
             message = f"is not a file of calibrators of schema {SCHEMA}"
             raise DataError.new(message, "other-schema", name, hint=SAVE_AGAIN)
+        classes = _read_classes(document) if schema == CLASS_SCHEMA else ()
         records = _cell(document, "calibrators", list, "")
         calibrators = [
-            _read_calibrator(record, f"calibrators[{position}]")
+            _read_calibrator(record, f"calibrators[{position}]", classes)
             for position, record in enumerate(records)
         ]
         models = [stored.model for stored in calibrators]
         if len({*models}) < len(models):
             raise ValueError("calibrators: a model has several")
-        return CalibratorFile(
-            _cell(document, "positive", str, ""), calibrators, _number(document, "rows", ""), name
-        )
+        positive = "" if classes else _cell(document, "positive", str, "")
+        return CalibratorFile(positive, calibrators, _number(document, "rows", ""), name, classes)
     except (ValueError, RecursionError) as error:
         message = f"is a damaged file of calibrators: {error}"
         raise DataError.new(message, "damaged-file", name, hint=SAVE_AGAIN) from error
@@ -229,23 +257,44 @@ def _pairs(record: Mapping[str, Any], key: str, place: str) -> list[tuple[float,
     return pairs
 
 
-def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
+def _texts(cells: Sequence[object], place: str) -> tuple[str, ...]:
+    """Return different texts; ValueError, with the place, for other cells."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if len(texts) < len(cells) or len({*texts}) < len(texts):
+        raise ValueError(f"{place} is not a list of different texts")
+    return tuple(texts)
+
+
+def _read_classes(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the classes of a file; ValueError for less than three different texts."""
+    classes = _texts(_cell(document, "classes", list, ""), "classes")
+    if len(classes) < 3:
+        raise ValueError("classes has less than three")
+    return classes
+
+
+def _read_calibrator(
+    record: Mapping[str, Any], place: str, classes: Sequence[str]
+) -> StoredCalibrator:
     """Return one calibrator of a file; ValueError, with the place, for what makes none."""
     model, method, digest = (
         _cell(record, key, str, place) for key in ("model", "method", "digest")
     )
-    calibrator: Calibrator
-    if "knots" in record:
-        calibrator = StepCalibrator(*np.array(_pairs(record, "knots", place)).T)
-    elif "p0" in record:
-        calibrator = VennAbersCalibrator.from_parameters(record)
-    else:
-        calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
-        if not calibrator.rises:
-            raise ValueError(f"{place}.power: the calibrator does not rise")
     low, high = _pair(record, "score_range", place)
     if not 0 <= low <= high <= 1:
         raise ValueError(f"{place}.score_range is not a range within 0 to 1")
+    if classes:
+        columns = _read_columns(record, place, classes)
+        calibrator = _read_class_calibrator(record, place, classes)
+        return StoredCalibrator(
+            model,
+            method,
+            calibrator,
+            (low, high),
+            digest,
+            gain=_read_gain(record, place),
+            columns=columns,
+        )
     scale = None if record.get("scale") is None else _pair(record, "scale", place)
     if scale is not None and not scale[1]:
         raise ValueError(f"{place}.scale divides by 0")
@@ -253,7 +302,10 @@ def _read_calibrator(record: Mapping[str, Any], place: str) -> StoredCalibrator:
     log_odds = record.get("log_odds", False)
     if not isinstance(log_odds, bool):
         raise ValueError(f"{place}.log_odds is not true or false")
-    return StoredCalibrator(model, method, calibrator, (low, high), digest, scale, gain, log_odds)
+    score_calibrator = _read_score_calibrator(record, place)
+    return StoredCalibrator(
+        model, method, score_calibrator, (low, high), digest, scale, gain, log_odds
+    )
 
 
 def _read_gain(record: Mapping[str, Any], place: str) -> StoredGain | None:
@@ -268,3 +320,49 @@ def _read_gain(record: Mapping[str, Any], place: str) -> StoredGain | None:
         raise ValueError(f"{place}.gain is not an object")
     values = [_number(numbers, key, f"{place}.gain") for key in GAIN]
     return StoredGain(record["verdict"], record["loss"], *values)
+
+
+def _read_score_calibrator(record: Mapping[str, Any], place: str) -> Calibrator:
+    """Return the calibrator of scores of two classes; ValueError with the place."""
+    if "knots" in record:
+        return StepCalibrator(*np.array(_pairs(record, "knots", place)).T)
+    if "p0" in record:
+        return VennAbersCalibrator.from_parameters(record)
+    calibrator = LogOddsCalibrator(*(_number(record, name, place) for name in PARAMETERS))
+    if not calibrator.rises:
+        raise ValueError(f"{place}.power: the calibrator does not rise")
+    return calibrator
+
+
+def _read_columns(record: Mapping[str, Any], place: str, classes: Sequence[str]) -> dict[str, str]:
+    """Return the column of each class that has one; ValueError with the place."""
+    location = f"{place}.columns"
+    pairs = _cell(record, "columns", list, place)
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"{location} is not a list of pairs")
+    labels = _texts([pair[0] for pair in pairs], location)
+    columns = _texts([pair[1] for pair in pairs], location)
+    if not labels or not {*labels} <= {*classes}:
+        raise ValueError(f"{location} has none of the classes, or another one")
+    return dict(zip(labels, columns, strict=True))
+
+
+def _read_class_calibrator(
+    record: Mapping[str, Any], place: str, classes: Sequence[str]
+) -> ClassCalibrator:
+    """Return the calibrator of several classes; ValueError with the place."""
+    calibrator: ClassCalibrator
+    if "lines" in record:
+        lines = _cell(record, "lines", list, place)
+        if len(lines) != len(classes):
+            raise ValueError(f"{place}.lines does not have one line a class")
+        numbers = [
+            _pair({location: line}, location, place)
+            for location, line in ((f"lines[{k}]", line) for k, line in enumerate(lines))
+        ]
+        calibrator = OneVsRestCalibrator(*np.array(numbers).T)
+    else:
+        calibrator = TemperatureCalibrator(_number(record, "power", place))
+    if not calibrator.rises:
+        raise ValueError(f"{place}: the calibrator does not rise")
+    return calibrator

@@ -47,11 +47,28 @@ class ModelColumns:
 
 @dataclass(frozen=True, slots=True)
 class CalibratedColumn:
-    """A column that is computed from the scores of a model by its calibrator of a file."""
+    """A column that is computed from the scores of a model by its calibrator of a file.
+
+    class_sources: of more than two classes, the column of the probabilities of each; then a column
+    is computed for each class, by the name of `class_columns`, and `source` is the first.
+    """
 
     source: str
     stored: StoredCalibrator
     file: CalibratorFile
+    class_sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that it is computed from."""
+        return tuple(self.class_sources.values()) or (self.source,)
+
+    @property
+    def class_columns(self) -> dict[str, str]:
+        """The source of each column that is computed, of more than two classes."""
+        return {
+            f"{self.stored.column}:{label}": source for label, source in self.class_sources.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +111,22 @@ class Columns:
         if self.answer:
             return (self.answer,)
         calibrated = self.calibrated.get(model.name)
-        return model.columns if calibrated is None else (calibrated.source,)
+        return model.columns if calibrated is None else calibrated.sources
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of a model's predictions in the file, the first of several."""
         return self.sources(model)[0]
+
+    @property
+    def computed(self) -> dict[str, CalibratedColumn]:
+        """The columns that calibrators compute, one for each class if there are more than two."""
+        computed = dict[str, CalibratedColumn]()
+        for name, calibrated in self.calibrated.items():
+            computed |= {
+                column: CalibratedColumn(source, calibrated.stored, calibrated.file)
+                for column, source in calibrated.class_columns.items()
+            } or {name: calibrated}
+        return computed
 
     @property
     def by(self) -> tuple[str, ...]:

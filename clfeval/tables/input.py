@@ -48,9 +48,8 @@ def _score_kind(flag: str, given: object) -> str | None:
     if text in (None, "exact"):
         return text
     if kind != "buckets" or (colon and not (bits.isdecimal() and 4 <= int(bits) <= 20)):
-        raise bad_option(
-            f"{OPTION}{flag}{END} '{text}' is neither exact nor buckets:M, M from 4 to 20"
-        )
+        message = f"{OPTION}{flag}{END} '{text}' is neither exact nor buckets:M, M from 4 to 20"
+        raise bad_option(message)
     return f"buckets:{int(bits or 10)}"
 
 

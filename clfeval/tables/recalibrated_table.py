@@ -12,6 +12,7 @@ from clfeval.records import dataclass, fields, replace
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, read_calibrator_file
 from clfeval.tables.columns import CalibratedColumn, ColumnRole, Columns, ModelColumns
 from clfeval.tables.frames import (
+    Frame,
     engine_errors,
     first_line_of,
     in_polars,
@@ -24,7 +25,11 @@ from clfeval.tables.invalid_cells import Check, bad_number, column_as_number, nu
 from clfeval.tables.layouts.counts_file import are_counts_files
 from clfeval.tables.prediction_files import open_files
 from clfeval.tables.profiles import ROUNDED, ColumnProfile, profile_sample
-from clfeval.tables.readings.calibrated_scores import refuse_calibrators, with_calibrated_column
+from clfeval.tables.readings.calibrated_scores import (
+    refuse_calibrators,
+    with_calibrated_classes,
+    with_calibrated_column,
+)
 from clfeval.tables.readings.score_scales import (
     divided_profile,
     evaluated_score,
@@ -72,11 +77,11 @@ class RecalibratedTable:
     @property
     def added(self) -> Mapping[str, CalibratedColumn]:
         """The added columns by name."""
-        return self.columns.calibrated
+        return self.columns.computed
 
     def described(self) -> str:
         """Return one line on how the table was read."""
-        models = [column.stored.model for column in self.added.values()]
+        models = [column.stored.model for column in self.columns.calibrated.values()]
         return f"{self.files[0].name}: scores of {list_names(models)}"
 
     def column_roles(self) -> Sequence[ColumnRole]:
@@ -198,14 +203,26 @@ def _models_there(
         calibrators = replace(
             calibrators, calibrators=[calibrators.calibrator_of(name) for name in chosen_names]
         )
-    present = [stored for stored in calibrators.calibrators if stored.model in file.columns]
+    present = [
+        stored for stored in calibrators.calibrators if {*_columns_of(stored)} <= {*file.columns}
+    ]
     lacking = [stored.model for stored in calibrators.calibrators if stored not in present]
     if not present or (roles.model and lacking):
         message = f"has no column of scores of {list_names(lacking)}"
         hints = (suggestion(name, file.columns) for name in lacking)
         hint = next(filter(None, hints), f"its columns are {list_names(file.columns)}")
+        needed = [name for stored in calibrators.calibrators for name in stored.columns.values()]
+        if calibrators.classes:
+            lacking_columns = [name for name in needed if name not in file.columns]
+            message = "has no column of a class for each calibrator"
+            hint = f"add {list_names(lacking_columns)}"
         raise DataError.new(message, "no-models", file.name, hint=hint)
     return present
+
+
+def _columns_of(stored: StoredCalibrator) -> tuple[str, ...]:
+    """Return the columns that a calibrator reads."""
+    return tuple(stored.columns.values()) or (stored.model,)
 
 
 def _calibrated_columns(
@@ -218,12 +235,21 @@ def _calibrated_columns(
 
     Errors: DataError for labels in place of scores, and as `with_calibrated_models`.
     """
-    names = [calibrator.model for calibrator in stored]
+    models = [calibrator.model for calibrator in stored]
+    names = [name for calibrator in stored for name in _columns_of(calibrator)]
     percents = [name for name in percent_columns(profiles, roles) if name in names]
     evaluated = {**profiles, **{name: divided_profile(profiles[name]) for name in percents}}
     columns = Columns(
         "",
-        models=tuple(ModelColumns(name, "score", (name,)) for name in names),
+        models=tuple(
+            ModelColumns(
+                calibrator.model,
+                "classes" if calibrator.columns else "score",
+                _columns_of(calibrator),
+                tuple(calibrator.columns),
+            )
+            for calibrator in stored
+        ),
         null_values=roles.null_value,
         written=frozenset(
             name
@@ -231,8 +257,8 @@ def _calibrated_columns(
             if profiles[name].percent or (roles.decimal == "," and not profiles[name].typed_number)
         ),
     )
-    calibrations = tuple((name, path) for name in names)
-    only = replace(roles, model=(), calibrations=calibrations, only_calibrated=tuple(names))
+    calibrations = tuple((name, path) for name in models)
+    only = replace(roles, model=(), calibrations=calibrations, only_calibrated=tuple(models))
     return with_scales(columns, evaluated, only, percents)
 
 
@@ -247,7 +273,8 @@ def _with_added_columns(file: TableFile, columns: Columns) -> pl.LazyFrame:
         assert file.native is not None
         rows = in_polars(file.native).select(file.columns)
     schema = rows.collect_schema()
-    for position, (name, column) in enumerate(columns.calibrated.items()):
+    score_columns = dict[str, str]()
+    for position, (name, column) in enumerate(columns.computed.items()):
         score = SCORE.format(position)
         cell = pl.col(column.source)
         if columns.null_values:
@@ -262,5 +289,17 @@ def _with_added_columns(file: TableFile, columns: Columns) -> pl.LazyFrame:
         if column.source in {*columns.scaled, *columns.log_odds}:
             number = evaluated_score(nw.col(score), column.source, columns)
             scored = scored.with_columns(number.alias(score))
-        rows = in_polars(with_calibrated_column(scored, score, name, column.stored.calibrator))
-    return rows
+        score_columns[name] = score
+        rows = in_polars(scored)
+    return in_polars(_with_calibrated(nw.from_native(rows), columns, score_columns))
+
+
+def _with_calibrated(frame: Frame, columns: Columns, scores: Mapping[str, str]) -> Frame:
+    """Return a frame with the added columns; scores: the column that each is computed from."""
+    for name, column in columns.calibrated.items():
+        if column.class_sources:
+            sources = {added: scores[added] for added in column.class_columns}
+            frame = with_calibrated_classes(frame, sources, column)
+        else:
+            frame = with_calibrated_column(frame, scores[name], name, column.stored.calibrator)
+    return frame

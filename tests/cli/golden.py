@@ -52,6 +52,14 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "phi-cancer-colour.txt": (80, f"phidelta {CANCER} --show plots"),
     "report-classes-80.txt": (80, "report fixtures/digits/labels.csv --show matrix"),
     "report-classes-scores.txt": (140, "report fixtures/digits/probabilities.csv"),
+    "recalibrate-classes.txt": (
+        100,
+        "recalibrate fixtures/digits/probabilities.csv --show methods --show groups",
+    ),
+    "recalibrate-classes.json": (
+        0,
+        "recalibrate fixtures/digits/probabilities.csv --model forest --method one-vs-rest -f json",
+    ),
     "report-classes.json": (
         0,
         f"report {WINE} -f json --classes class_0 --classes class_1 --classes class_2",

@@ -13,12 +13,13 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS
+from clfeval.measures.class_calibrators import OneVsRestCalibrator
 from clfeval.measures.record import Population
 from clfeval.methods.provenance import ENOUGH as ENOUGH_CLUSTERS
 from clfeval.methods.recalibrate.options import RecalibrateOptions
-from clfeval.methods.recalibration.assessment import GainEstimate
 from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName
 from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
+from clfeval.methods.recalibration.gain import GainEstimate
 from clfeval.methods.recalibration.model_recalibration import ModelRecalibration
 from clfeval.placeholders import END, OPTION
 
@@ -43,6 +44,20 @@ REASONS = {  # of `ModelRecalibration.reason` but few clusters; singular and plu
     "flexible_rows": (
         "has fewer than the 1,000 rows that this method needs (try logistic)",
         "have fewer than the 1,000 rows that this method needs (try logistic)",
+    ),
+}
+CLASS_REASONS = {  # of more than two classes, where these differ
+    "reversed_scores": (
+        "gives true classes no more than an equal share of probability",
+        "give true classes no more than an equal share of probability",
+    ),
+    "separation": (
+        "has equal probabilities, or the most probable class is always true,",
+        "have equal probabilities, or the most probable class is always true,",
+    ),
+    "too_few_rows": (
+        "has fewer than 16 rows outside the most frequent class, too few to estimate a gain,",
+        "have fewer than 16 rows outside the most frequent class, too few to estimate a gain,",
     ),
 }
 
@@ -70,7 +85,8 @@ def recalibration_answer(
         names = [model.model for model in models if model.reason == reason]
         if names:
             offer = log_odds_offer if reason == "not_probabilities" else ""
-            yield _not_recalibrated(names, reason, offer)
+            has_classes = any(model.classes for model in models)
+            yield _not_recalibrated(names, reason, offer, has_classes=has_classes)
     unjudged = [model for model in models if model.reason == "few_clusters"]
     if unjudged:
         yield _too_few_clusters([model.model for model in unjudged], unjudged[0].clusters or 0)
@@ -99,7 +115,10 @@ def _helps(model: ModelRecalibration, level: float) -> Answer:
     text = f"{quote_if_ambiguous(model.model)}: {model.selected} recalibration lowers the "
     text += f"{loss_title(model.loss)} of {NEW_ROWS} from {format_number(loss_now)} to "
     text += f"{format_number(loss_now - gain.value)}, by {_with_limits(gain, level)}: "
-    text += f"{calibrator_formula(model.calibrator)}."
+    text += calibrator_formula(model.calibrator)
+    if isinstance(model.calibrator, OneVsRestCalibrator):
+        text += f"; {OPTION}--show classes{END} has a_k and b_k"
+    text += "."
     return _answer("recalibration-helps", text, model, gain)
 
 
@@ -145,8 +164,13 @@ def _has_few_clusters(model: ModelRecalibration) -> bool:
 
 
 def _of_others(models: Sequence[ModelRecalibration]) -> str:
-    """Return that scores of 0 and 1 are left out, where they are many: only steps change them."""
-    has_many = any(model.unchanged > MANY_UNCHANGED * model.rows for model in models)
+    """Return that scores of 0 and 1 are left out, where they are many: only steps change them.
+
+    With more than two classes no method changes them.
+    """
+    has_many = any(
+        model.unchanged > MANY_UNCHANGED * model.rows for model in models if not model.classes
+    )
     return "that leaves scores of 0 and 1 as they are " if has_many else ""
 
 
@@ -158,11 +182,18 @@ def _too_few_clusters(names: Sequence[str], clusters: int) -> Answer:
     return Answer("not-recalibrated", text, tuple(names))
 
 
-def _not_recalibrated(names: Sequence[str], reason: str, offer: str = "") -> Answer:
-    """Return the sentence on models that are not recalibrated, and the remedy; offer: a clause."""
+def _not_recalibrated(
+    names: Sequence[str], reason: str, offer: str = "", *, has_classes: bool = False
+) -> Answer:
+    """Return the sentence on models that are not recalibrated, and the remedy.
+
+    offer: a clause. has_classes: more than two.
+    """
     singular, plural = REASONS[reason]
+    if has_classes:
+        singular, plural = CLASS_REASONS.get(reason, (singular, plural))
     text = f"{join_names(names)} {singular if len(names) == 1 else plural}"
-    if reason == "reversed_scores":
+    if reason == "reversed_scores" and not has_classes:
         text += f"; recalibrate as {OPTION}--model {quote_if_ambiguous(names[0])}:reversed{END}"
     else:
         text += f" and {'is' if len(names) == 1 else 'are'} not recalibrated"

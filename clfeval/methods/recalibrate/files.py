@@ -67,8 +67,16 @@ _RESERVED = frozenset(
 
 
 def as_calibrators(result: Document) -> Iterator[str]:
-    """Yield the JSON file of the calibrators of a result of `recalibrate`."""
-    yield stored_calibrators(result).to_json()
+    """Yield the JSON file of the calibrators of a result of `recalibrate`.
+
+    UsageError for class probabilities that are not those of the table, such as percentages.
+    """
+    file = stored_calibrators(result)
+    for model in result.extras.get("computed", ()) if file.classes else ():
+        message = f"the probabilities of '{model}' are computed from other numbers in the table"
+        hint = "write probabilities that sum to 1 into the table, one column a class"
+        raise UsageError.new(message, "no-calibrator", hint=hint)
+    yield file.to_json()
 
 
 def as_sql(result: Document) -> Iterator[str]:
@@ -76,6 +84,11 @@ def as_sql(result: Document) -> Iterator[str]:
 
     Above each is a comment with the verdict on it.
     """
+    if stored_calibrators(result).classes:
+        message = "an SQL expression is of one column, but these calibrators are of more than two "
+        message += "classes"
+        hint = f"use {OPTION}--save NAME.calibrator.json{END}"
+        raise UsageError.new(message, "no-sql", hint=hint)
     for model in result.extras.get("combined", ()):
         message = f"the scores of '{model}' are made of several columns, so no expression has them"
         hint = f"use {OPTION}--save NAME.calibrator.json{END}"
@@ -124,6 +137,7 @@ def sql_expression(stored: StoredCalibrator) -> str:
         message = f"the {stored.method} calibrator of '{stored.model}' has no SQL expression"
         hint = f"use {OPTION}--save NAME.calibrator.json{END} or {OPTION}--method isotonic{END}"
         raise UsageError.new(message, "no-sql", hint=hint)
+    assert isinstance(calibrator, StepCalibrator)
     return _step_expression(name, calibrator)
 
 

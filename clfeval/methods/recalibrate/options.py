@@ -32,7 +32,7 @@ class RecalibrateOptions(PopulationOptions):
     method: Annotated[
         Method,
         Opt(
-            "shift, temperature, logistic, beta, isotonic, venn-abers.",
+            "logistic, isotonic and others; many classes: one-vs-rest.",
             RECALIBRATION,
             metavar="METHOD",
             signed="method",
@@ -84,7 +84,8 @@ RECALIBRATE = Command(
 
     Each row is judged by calibrators that were fitted without it, or without its cluster. Methods:
     shift, temperature, logistic, beta, isotonic and venn-abers; auto, the default, chooses none,
-    shift, logistic or beta by a closed test.
+    shift, logistic or beta by a closed test. Of more than two classes, without --positive, they are
+    temperature and one-vs-rest, and auto chooses none or one of them.
     """,
     examples="""clfeval recalibrate preds.csv --positive malignant
 clfeval recalibrate preds.csv --model gbm --method logistic

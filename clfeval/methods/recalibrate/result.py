@@ -9,7 +9,7 @@ from typing import Any
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.document import Document, ResultNote, Row
-from clfeval.errors import DataError, UsageError, list_names
+from clfeval.errors import DataError, UsageError, bad_option, list_names
 from clfeval.formatting import format_count, join_names, quote_if_ambiguous
 from clfeval.methods.provenance import (
     bucket_notes,
@@ -17,12 +17,16 @@ from clfeval.methods.provenance import (
     build_signature,
     class_totals,
     counting_notes,
+    multiclass_summary,
     offer_of_log_odds,
 )
 from clfeval.methods.recalibrate.answer import recalibration_answer
+from clfeval.methods.recalibrate.class_tables import class_line_rows, confidence_group_rows
 from clfeval.methods.recalibrate.options import RecalibrateOptions
 from clfeval.methods.recalibrate.tables import group_rows, mapping_rows, method_rows, model_rows
+from clfeval.methods.recalibration.class_recalibration import MOST_NUMBERS, recalibrate_classes
 from clfeval.methods.recalibration.method_fits import FLEXIBLE_ROWS
+from clfeval.methods.recalibration.method_names import CLASS_METHODS
 from clfeval.methods.recalibration.model_recalibration import (
     FEWEST_OF_CLASS,
     ModelRecalibration,
@@ -30,6 +34,7 @@ from clfeval.methods.recalibration.model_recalibration import (
 )
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, StoredGain
+from clfeval.tables.columns import AS_WRITTEN, ModelColumns
 
 
 def recalibration_result(predictions: PredictionCounts, options: RecalibrateOptions) -> Document:
@@ -38,37 +43,57 @@ def recalibration_result(predictions: PredictionCounts, options: RecalibrateOpti
     Errors: UsageError for models of labels only, DataError for one class only.
     """
     sample = Sample.from_predictions(predictions)
-    _check_table(sample, predictions)
+    _refuse_labels_only(sample, predictions)
+    if options.method == "none":
+        raise bad_option(f"{OPTION}--method none{END} fits nothing", "leave the option out")
+    if predictions.multiclass:
+        _check_classes(predictions, options)
+    else:
+        _check_two_classes(sample, predictions, options)
     models = list[ModelRecalibration]()
     groups = list[Row]()
-    for position, model in enumerate(predictions.models):
-        if model.kind == "label":
-            models.append(
-                ModelRecalibration(model.name, options.method, table_reason="needs_scores")
-            )
-            continue
-        counts = predictions.scores(position)[None].probabilities
-        models.append(recalibrate_model(model.name, counts, options.settings))
-        groups += group_rows(models[-1], counts, options.level)
+    for position, columns in enumerate(predictions.models):
+        model, model_groups = _recalibrate(predictions, position, columns, options)
+        models.append(model)
+        groups += model_groups
+    lines = [row for model in models for row in class_line_rows(model)]
     return Document(
         command="recalibrate",
         signature=_signature(sample, options, [f"{model.model}{model.digest}" for model in models]),
         inputs=sample.files,
         parameters=_parameters(sample, options),
-        summary=class_totals(sample),
+        summary=_summary(sample, predictions),
         tables={
             "models": model_rows(models),
             "methods": [*method_rows(models)],
-            "mapping": mapping_rows(models),
+            **({} if predictions.multiclass else {"mapping": mapping_rows(models)}),
             "groups": groups,
+            **({"classes": lines} if lines else {}),
         },
         answer=tuple(recalibration_answer(models, options, _log_odds_offer(models, predictions))),
         extras={
             "calibrators": _calibrator_file(predictions, models, options.level),
             "combined": _combined_models(predictions),
+            "computed": _computed_models(predictions),
         },
         warnings=tuple(_notes(models, predictions)),
     )
+
+
+def _recalibrate(
+    predictions: PredictionCounts, position: int, columns: ModelColumns, options: RecalibrateOptions
+) -> tuple[ModelRecalibration, list[Row]]:
+    """Return the recalibration of a model, and groups of its rows before and after."""
+    if columns.kind == "label":
+        reason = "needs_scores"
+        return ModelRecalibration(columns.name, options.method, table_reason=reason), []
+    if predictions.multiclass:
+        scores = predictions.class_scores(position)[None]
+        model = recalibrate_classes(columns.name, scores, options.settings)
+        return model, [*confidence_group_rows(model, scores, options.level)]
+    counts = predictions.scores(position)[None].probabilities
+    model = recalibrate_model(columns.name, counts, options.settings)
+    return model, group_rows(model, counts, options.level)
 
 
 def _calibrator_file(
@@ -76,6 +101,10 @@ def _calibrator_file(
 ) -> CalibratorFile:
     """Return the calibrators in force, of models that have one."""
     columns = predictions.kept.settled.columns
+    rows = sum(file.rows for file in predictions.files)
+    if predictions.multiclass:
+        calibrators = [*_class_calibrators(predictions, models, level)]
+        return CalibratorFile("", calibrators, rows, classes=predictions.order)
     scales = {}
     log_odds = {
         model.name for model in predictions.models if columns.source(model) in columns.log_odds
@@ -96,7 +125,6 @@ def _calibrator_file(
         for model in models
         if (calibrator := model.final_calibrator) is not None
     ]
-    rows = sum(file.rows for file in predictions.files)
     return CalibratorFile(predictions.positive, calibrators, rows)
 
 
@@ -106,6 +134,24 @@ def _stored_gain(model: ModelRecalibration, level: float) -> StoredGain | None:
     if gain is None or model.prior_shift:
         return None
     return StoredGain(gain.verdict, model.loss, gain.value, gain.low, gain.high, level)
+
+
+def _class_calibrators(
+    predictions: PredictionCounts, models: Sequence[ModelRecalibration], level: float
+) -> Iterator[StoredCalibrator]:
+    """Yield the calibrators in force of more than two classes, with the columns of the classes."""
+    for model, columns in zip(models, predictions.models, strict=True):
+        calibrator = model.final_calibrator
+        if calibrator is not None:
+            yield StoredCalibrator(
+                model.model,
+                str(model.selected),
+                calibrator,
+                model.score_range,
+                model.digest_of_rows,
+                gain=_stored_gain(model, level),
+                columns=dict(zip(columns.classes, columns.columns, strict=True)),
+            )
 
 
 def _combined_models(predictions: PredictionCounts) -> list[str]:
@@ -128,14 +174,71 @@ def _log_odds_offer(models: Sequence[ModelRecalibration], predictions: Predictio
     return offer_of_log_odds(names[0], predictions) if names else ""
 
 
-def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
-    """Raise for tables whose models have labels only, and for those of one class."""
+def _computed_models(predictions: PredictionCounts) -> list[str]:
+    """Return the models whose class probabilities are not as the table has them."""
+    settled = predictions.kept.settled
+    columns = settled.columns
+    in_file = {*settled.files[0].columns} if settled.files else set[str]()
+    return [
+        model.name
+        for model in predictions.models
+        if model.kind == "classes"
+        and (
+            model.shares
+            or not {*model.columns} <= in_file
+            or any(columns.scaled.get(name, AS_WRITTEN) != AS_WRITTEN for name in model.columns)
+        )
+    ]
+
+
+def _refuse_labels_only(sample: Sample, predictions: PredictionCounts) -> None:
+    """Raise UsageError for tables whose models have labels only."""
     if all(model.kind == "label" for model in predictions.models):
         message = "recalibration needs probabilities, but every model has labels only"
         hint = (
             f"give columns of scores; of labels with confidences add {OPTION}--kind confidence{END}"
         )
         raise UsageError.new(message, "needs-scores", sample.name, hint=hint)
+
+
+def _summary(sample: Sample, predictions: PredictionCounts) -> dict[str, Any]:
+    """Return the totals of rows, of classes, and of clusters."""
+    if predictions.multiclass:
+        return multiclass_summary(predictions.labels()[None])
+    return class_totals(sample)
+
+
+def _check_classes(predictions: PredictionCounts, options: RecalibrateOptions) -> None:
+    """Raise for options that need a positive class, one class only, and tables too large."""
+    if options.method not in CLASS_METHODS:
+        message = f"{OPTION}--method {options.method}{END} is for two classes, but there are "
+        message += f"{len(predictions.order)}"
+        hint = f"use {' or '.join(CLASS_METHODS[1:-1])}, or name a class by {OPTION}--positive{END}"
+        raise bad_option(message, hint)
+    if options.population is not None:
+        message = f"{OPTION}--prevalence{END} needs a positive class, but none is named"
+        hint = f"add {OPTION}--positive CLASS{END} to recalibrate one class against the rest"
+        raise UsageError.new(message, "positive-needed", hint=hint)
+    if len(predictions.classes) < 2:
+        message = "recalibration needs rows of two classes or more"
+        hint = f"every row is of class {list_names(predictions.classes)}"
+        raise DataError.new(
+            message, "single-class", predictions.name, column=predictions.truth, hint=hint
+        )
+    numbers = predictions.size * len(predictions.order)
+    if numbers > MOST_NUMBERS:
+        message = f"rows times classes are {numbers:,.0f}, more than the {MOST_NUMBERS:,} that are "
+        hint = f"give a random sample of {MOST_NUMBERS // len(predictions.order):,} rows"
+        raise DataError.new(f"{message}recalibrated", "memory", predictions.name, hint=hint)
+
+
+def _check_two_classes(
+    sample: Sample, predictions: PredictionCounts, options: RecalibrateOptions
+) -> None:
+    """Raise for tables of one class, and for a method that needs more than two."""
+    if options.method == "one-vs-rest":
+        message = f"{OPTION}--method one-vs-rest{END} is for more than two classes"
+        raise bad_option(message, f"use {OPTION}--method logistic{END}")
     all_rows = sample.slices[None]
     for name, totals in (("positive", all_rows.positives), ("negative", all_rows.negatives)):
         if not totals.any():
@@ -151,27 +254,29 @@ def _check_table(sample: Sample, predictions: PredictionCounts) -> None:
 def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
     """Return every setting in its resolved form."""
     population = options.population
-    resolved = {
-        "positive": sample.positive,
-        "negative": list(sample.negative),
-        "prevalence": None if population is None else population.prevalence,
-    }
-    order = "positive negative method level seed prevalence missing"
+    predictions = sample.counted
+    resolved: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
+    if predictions is not None and predictions.multiclass:
+        resolved = {"positive": None, "negative": [], "classes": list(predictions.order)}
+    resolved["prevalence"] = None if population is None else population.prevalence
+    order = "positive negative classes method level seed prevalence missing"
     return build_parameters(order, resolved, options, sample.roles, without="by")
 
 
 def _signature(sample: Sample, options: RecalibrateOptions, digests: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the score counts."""
+    is_multiclass = sample.counted is not None and sample.counted.multiclass
     settings = {
         "cmd": "recalibrate",
-        "pos": sample.positive,
+        "pos": None if is_multiclass else sample.positive,
+        "classes": len(sample.counted.order) if sample.counted and is_multiclass else None,
         "miss": sample.roles.missing,
         "weight": "yes" if sample.roles.weight else None,
         "seed": options.seed,
         "ci": repr(options.level),
     }
     return build_signature(
-        "cmd pos miss weight method seed ci",
+        "cmd pos classes miss weight method seed ci",
         settings,
         options,
         sample.roles,
@@ -188,7 +293,13 @@ def _notes(
     if contradicted:
         text = "the log loss is infinite, and the Brier score decides, where rows had probability "
         yield ResultNote("contradicted", f"{text}0 of their class: {_row_counts(contradicted)}")
-    yield from _notes_on_ends([model for model in models if model.unchanged])
+    unchanged = [model for model in models if model.unchanged]
+    if unchanged and predictions.multiclass:
+        text = "probabilities of exactly 0 stay 0, and a probability of exactly 1 stays 1, in "
+        rows_at_ends = {model.model: model.unchanged for model in unchanged}
+        yield ResultNote("scores-at-ends", f"{text}{_row_counts(rows_at_ends)}")
+    else:
+        yield from _notes_on_ends(unchanged)
     shifted = [model.model for model in models if model.few_rows]
     if shifted:
         text = f"with fewer than {FEWEST_OF_CLASS} rows of a class, only a shift is fitted: "

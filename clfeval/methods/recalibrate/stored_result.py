@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from hashlib import sha256
 
 from clfeval.counts.invalid_rows import raise_found_problems
 from clfeval.counts.settings import input_file, start_fingerprints
 from clfeval.document import Answer, Document, ResultNote, Row
-from clfeval.errors import DataError, bad_option, list_names, quote_name
+from clfeval.errors import DataError, bad_option, join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
 from clfeval.methods.provenance import build_signature, verdict_notes
 from clfeval.methods.recalibrate.options import RecalibrateOptions
@@ -50,6 +50,10 @@ def stored_result(
     probabilities.
     """
     calibrators = table.calibrators
+    if reading.positive is not None and calibrators.classes:
+        message = f"{OPTION}--positive{END} does not apply, as {calibrators.name} is of "
+        message += f"{len(calibrators.classes)} classes"
+        raise bad_option(message, f"leave out {OPTION}--positive{END}")
     if reading.positive not in (None, calibrators.positive):
         message = f"{calibrators.name} was fitted with positive class "
         message += f"{quote_name(calibrators.positive)}, not {quote_name(str(reading.positive))}"
@@ -79,8 +83,9 @@ def stored_result(
         inputs=tuple(files),
         parameters={
             "calibrator": calibrators.name,
-            "positive": calibrators.positive,
-            "model": [column.stored.model for column in table.added.values()],
+            "positive": calibrators.positive or None,
+            **({"classes": list(calibrators.classes)} if calibrators.classes else {}),
+            "model": [column.stored.model for column in table.columns.calibrated.values()],
         },
         summary={"rows": sum(file.rows for file in files)},
         tables={
@@ -96,7 +101,7 @@ def stored_result(
 
 def _applied_calibrators(table: RecalibratedTable) -> CalibratorFile:
     """Return the calibrators of the added columns."""
-    calibrators = [column.stored for column in table.added.values()]
+    calibrators = [column.stored for column in table.columns.calibrated.values()]
     return replace(table.calibrators, calibrators=calibrators)
 
 
@@ -117,7 +122,12 @@ def _answer(table: RecalibratedTable) -> Answer:
     """Return the sentence on the added columns."""
     names = [*table.added]
     verb = "has" if len(names) == 1 else "have"
-    text = f"{list_names(names)} {verb} the scores as {table.calibrators.name} recalibrates them; "
+    listing = list_names(names)
+    if table.calibrators.classes:
+        columns = [[*column.class_columns] for column in table.columns.calibrated.values()]
+        ranges = [f"{quote_name(part[0])} to {quote_name(part[-1])}" for part in columns]
+        listing = f"The columns {join_texts(ranges)}"
+    text = f"{listing} {verb} the scores as {table.calibrators.name} recalibrates them; "
     text += "the other columns are copied."
     return Answer("recalibrated", text, tuple(names))
 
@@ -126,38 +136,37 @@ def _notes(
     added: Mapping[str, CalibratedColumn], facts: Mapping[str, ScoreFacts]
 ) -> Iterator[ResultNote]:
     """Yield notes on scores outside the fitted range, at 0 and 1, or missing, and on verdicts."""
-    beyond_range = [
-        f"{quote_name(column.stored.model)} {format_count(facts[name].outside, 'row')} outside "
-        + " to ".join(map(format_exact, column.stored.score_range))
-        for name, column in added.items()
-        if facts[name].outside
-    ]
+    ranges = {column.stored.model: column.stored.score_range for column in added.values()}
+    beyond_range = _most_rows(added, {name: fact.outside for name, fact in facts.items()})
     if beyond_range:
-        text = (
-            f"scores are outside those that the calibrator was fitted to: {', '.join(beyond_range)}"
+        text = "scores are outside those that the calibrator was fitted to: "
+        text += ", ".join(
+            f"{rows} outside {' to '.join(map(format_exact, ranges[model]))}"
+            for model, rows in beyond_range.items()
         )
         yield ResultNote("outside-fitted", text)
-    at_ends = _row_counts(
-        [
-            (column.stored.model, facts[name].at_ends)
-            for name, column in added.items()
-            if column.stored.keeps_ends
-        ]
-    )
+    changeless = {name: column for name, column in added.items() if column.stored.keeps_ends}
+    at_ends = _most_rows(changeless, {name: facts[name].at_ends for name in changeless})
     if at_ends:
-        yield ResultNote(
-            "scores-at-ends", f"scores of exactly 0 and 1 keep their values: {at_ends}"
-        )
-    missing = _row_counts(
-        [(column.stored.model, facts[name].missing) for name, column in added.items()]
-    )
+        text = f"scores of exactly 0 and 1 keep their values: {', '.join(at_ends.values())}"
+        yield ResultNote("scores-at-ends", text)
+    missing = _most_rows(added, {name: fact.missing for name, fact in facts.items()})
     if missing:
-        yield ResultNote("missing-scores", f"missing scores stay missing: {missing}")
+        text = f"missing scores stay missing: {', '.join(missing.values())}"
+        yield ResultNote("missing-scores", text)
     yield from verdict_notes(added.values())
 
 
-def _row_counts(rows_by_model: Sequence[tuple[str, int]]) -> str:
-    """Return models with their numbers of rows, without those that have none."""
-    return ", ".join(
-        f"{quote_name(model)} {format_count(rows, 'row')}" for model, rows in rows_by_model if rows
-    )
+def _most_rows(
+    added: Mapping[str, CalibratedColumn], rows_by_column: Mapping[str, int]
+) -> dict[str, str]:
+    """Return the largest number of rows of a column of each model, as text, where it is above 0."""
+    texts = dict[str, str]()
+    rows_by_model = dict[str, list[int]]()
+    for name, column in added.items():
+        rows_by_model.setdefault(column.stored.model, []).append(rows_by_column[name])
+    for model, rows in rows_by_model.items():
+        most = "up to " if len(rows) > 1 else ""
+        if any(rows):
+            texts[model] = f"{quote_name(model)} {most}{format_count(max(rows), 'row')}"
+    return texts

@@ -8,7 +8,12 @@ import numpy as np
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, cell_value
-from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
+from clfeval.measures.calibrators import LogOddsCalibrator
+from clfeval.measures.class_calibrators import (
+    AnyCalibrator,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
+)
 from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.methods.estimates import Design
 from clfeval.methods.recalibration.assessment import Assessment
@@ -65,9 +70,11 @@ def _gain_cell(
     return Estimate(gain.value, gain.low, gain.high)
 
 
-def _parameter_cells(calibrator: Calibrator | None) -> Row:
-    """Return intercept and powers of a calibrator on log odds; None of others."""
+def _parameter_cells(calibrator: AnyCalibrator | None) -> Row:
+    """Return intercept and powers of a calibrator on log odds, or a power; None of others."""
     names = ("intercept", "power", "complement_power")
+    if isinstance(calibrator, TemperatureCalibrator):
+        return {**dict.fromkeys(names), "power": calibrator.power}
     if not isinstance(calibrator, LogOddsCalibrator):
         return dict.fromkeys(names)
     return {name: getattr(calibrator, name) for name in names}
@@ -100,9 +107,14 @@ def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> 
 
 def _scores_of_bin(counts: ScoreCounts, row: Row) -> slice:
     """Return which scores are in a bin, a row of `calibration_rows`."""
-    lowest, highest = (cell_value(row[column]) for column in ("from", "to"))
-    first, last = np.searchsorted(counts.scores, [lowest or 0.0, highest or 0.0])
+    first, last = np.searchsorted(counts.scores, score_limits(row))
     return slice(first, last + 1)
+
+
+def score_limits(row: Row) -> tuple[float, float]:
+    """Return the lowest and the highest score of a bin, a row of `calibration_rows`."""
+    lowest, highest = (cell_value(row[column]) for column in ("from", "to"))
+    return lowest or 0.0, highest or 0.0
 
 
 def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
@@ -110,7 +122,9 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
     rows = list[Row]()
     for model in models:
         calibrator = model.final_calibrator
-        if calibrator is None:
+        if calibrator is None or isinstance(
+            calibrator, TemperatureCalibrator | OneVsRestCalibrator
+        ):  # what it makes of a probability depends on the other classes
             continue
         recalibrated = calibrator.calibrate(np.array(PLACES)).tolist()
         limits = _venn_abers_limits(calibrator)
@@ -128,7 +142,7 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
     return rows
 
 
-def _venn_abers_limits(calibrator: Calibrator) -> list[tuple[float | None, float | None]]:
+def _venn_abers_limits(calibrator: AnyCalibrator) -> list[tuple[float | None, float | None]]:
     """Return p0 and p1 at the places of the mapping; None of other methods."""
     if not isinstance(calibrator, VennAbersCalibrator):
         return [(None, None)] * len(PLACES)

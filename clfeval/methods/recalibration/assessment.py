@@ -8,46 +8,24 @@ import numpy as np
 
 from clfeval.arrays import Counts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.measures.calibrators import PARAMETERS, Calibrator
+from clfeval.measures.calibrators import PARAMETERS
+from clfeval.measures.class_calibrators import AnyCalibrator
 from clfeval.measures.logistic import log_odds_slice
 from clfeval.methods.recalibration.cross_fitting import (
-    LOSSES,
     MOST_SCORES,
-    CrossFittedGains,
     LossName,
+    ScoreJudge,
     class_rows,
-    cross_fitted_gains,
+    cross_fit,
     design_effect,
-    rows_in_effect,
 )
-from clfeval.methods.recalibration.gain import (
-    Gain,
-    Verdict,
-    auto_gain,
-    estimate_gain,
-    gain_verdict,
-    highest_limit,
-    one_sided_quantile,
-)
-from clfeval.methods.recalibration.method_fits import MethodFitter, TableFits
+from clfeval.methods.recalibration.gain import GainEstimate, estimated_gains
+from clfeval.methods.recalibration.method_fits import MethodFitter
 from clfeval.methods.recalibration.method_names import Method
+from clfeval.methods.recalibration.row_kinds import RowKinds
 from clfeval.records import dataclass
 
 FEWEST_FOR_LIMITS = 16  # rows of the rarer class, from which limits of a gain were simulated
-
-
-@dataclass(frozen=True, slots=True)
-class GainEstimate:
-    """The gain in one loss with its confidence limits, each of one side of the level."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether recalibration helps, harms, or is undecided by this loss."""
-        return gain_verdict(self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +37,7 @@ class Assessment:
 
     method: Method
     selected: Method
-    calibrator: Calibrator | None
+    calibrator: AnyCalibrator | None
     gains: Mapping[LossName, GainEstimate]
     reason: str | None = None
 
@@ -72,41 +50,49 @@ def assess_methods(
     Gains are cross-fitted; of more than `MOST_SCORES` scores, neighbours are merged for them.
     """
     effect = design_effect(counts)
-    fitter = MethodFitter(counts.scores, rows_in_effect(counts), effect, counts.unit)
+    in_effect = RowKinds.from_scores(counts).in_effect
+    fitter = MethodFitter(counts.scores, in_effect, effect, counts.unit)
     rows = class_rows(counts)
     gains: Mapping[Method, Mapping[LossName, GainEstimate]] = {}
-    table_reason = _why_no_limits(counts)
+    table_reason = why_no_limits(RowKinds.from_scores(counts), rows.sum(axis=1).min())
     if table_reason is None:
         grouped = counts.coarser(MOST_SCORES)
         gains = _estimated_gains(grouped, replace_scores(fitter, grouped), methods, level, rng)
     table_fits = fitter.fit_all(methods, rows[:1], rows[1:])
     return [
-        _assess_method(method, fit, gains.get(method, {}), table_reason)
+        assess_method(
+            method, fit.selected[0], fit.calibrators[0], gains.get(method, {}), table_reason
+        )
         for method, fit in table_fits.items()
     ]
 
 
-def _assess_method(
-    method: Method, fit: TableFits, gains: Mapping[LossName, GainEstimate], table_reason: str | None
+def assess_method(
+    method: Method,
+    selected: Method,
+    calibrator: AnyCalibrator | None,
+    gains: Mapping[LossName, GainEstimate],
+    table_reason: str | None,
 ) -> Assessment:
-    """Return the assessment of a method by its fit to one table, of all rows.
+    """Return the assessment of a method by its calibrator of all rows.
 
     table_reason: why no method has a gain of these rows, None where they have.
     """
-    calibrator = fit.calibrators[0]
     reason = _why_no_gain(calibrator) or table_reason
-    return Assessment(method, fit.selected[0], calibrator, {} if reason else gains, reason)
+    return Assessment(method, selected, calibrator, {} if reason else gains, reason)
 
 
-def _why_no_limits(counts: ScoreCounts) -> str | None:
-    """Return why no gain of these rows has limits that hold; None if they have."""
-    if counts.clusters is not None and counts.clusters.too_few:
+def why_no_limits(rows: RowKinds, rarer: float) -> str | None:
+    """Return why no gain of these rows has limits that hold; None if they have.
+
+    rarer: the rows of the rarer class, or of all classes but the most frequent one.
+    """
+    if rows.has_few_clusters:
         return "few_clusters"
-    rarer = class_rows(counts).sum(axis=1).min() / counts.unit
-    return "too_few_rows" if rarer < FEWEST_FOR_LIMITS else None
+    return "too_few_rows" if rarer / rows.unit < FEWEST_FOR_LIMITS else None
 
 
-def _why_no_gain(calibrator: Calibrator | None) -> str | None:
+def _why_no_gain(calibrator: AnyCalibrator | None) -> str | None:
     """Return why a calibrator cannot be used; None if it can."""
     if calibrator is None:
         return "separation"
@@ -125,6 +111,15 @@ def contradicted_rows(counts: ScoreCounts) -> float:
     return float(lost / counts.unit)
 
 
+def needed_methods(methods: Sequence[Method], candidates: Sequence[Method]) -> list[Method]:
+    """Return the methods whose gains are needed, those too among which `auto` chooses."""
+    needed = dict.fromkeys(methods)
+    if "auto" in needed:
+        needed |= dict.fromkeys(candidates)
+    needed.pop("none", None)  # it gains nothing
+    return [*needed]
+
+
 def _estimated_gains(
     counts: ScoreCounts,
     fitter: MethodFitter,
@@ -133,39 +128,7 @@ def _estimated_gains(
     rng: np.random.Generator,
 ) -> dict[Method, dict[LossName, GainEstimate]]:
     """Return the gain of each method in each loss, with limits."""
-    needed = dict.fromkeys(methods)
-    if "auto" in needed:
-        needed |= dict.fromkeys(fitter.candidates)
-    needed.pop("none", None)  # it gains nothing
-    cross_fitted = cross_fitted_gains(counts, fitter, [*needed], rng)
-    quantile = one_sided_quantile(counts, level)
-    by_loss = {
-        loss: _gains_in_loss(counts, fitter, cross_fitted, loss, quantile) for loss in LOSSES
-    }
-    return {method: {loss: by_loss[loss][method] for loss in LOSSES} for method in methods}
-
-
-def _gains_in_loss(
-    counts: ScoreCounts,
-    fitter: MethodFitter,
-    cross_fitted: Mapping[Method, CrossFittedGains],
-    loss: LossName,
-    quantile: float,
-) -> dict[Method, GainEstimate]:
-    """Return the gain of each cross-fitted method in one loss."""
-    parts: dict[Method, Gain] = {
-        method: estimate_gain(counts, gains, loss, PARAMETERS.get(method, 0))
-        for method, gains in cross_fitted.items()
-    }
-    if "auto" in parts:
-        fitted = [method for method in fitter.candidates[1:] if parts[method].variance > 0]
-        largest = fitted[-1] if fitted else "auto"
-        parts["auto"] = auto_gain(parts["auto"], parts[largest])
-    limits = {method: part.limits(quantile) for method, part in parts.items()}
-    if "auto" in limits:
-        candidates = [limits[method] for method in fitter.candidates if method in limits]
-        limits["auto"] = (limits["auto"][0], highest_limit(candidates))
-    estimates: dict[Method, GainEstimate] = {"none": GainEstimate(0.0, 0.0, 0.0)}
-    return estimates | {
-        method: GainEstimate(part.estimate, *limits[method]) for method, part in parts.items()
-    }
+    rows = RowKinds.from_scores(counts)
+    needed = needed_methods(methods, fitter.candidates)
+    cross_fitted = cross_fit(rows, ScoreJudge(counts, fitter), needed, rng)
+    return estimated_gains(rows, cross_fitted, PARAMETERS, fitter.candidates, level)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from clfeval.formatting import format_exact
-from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator
+from clfeval.measures.calibrators import LogOddsCalibrator
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.class_calibrators import (
+    AnyCalibrator,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
+)
 from clfeval.methods.recalibration.cross_fitting import LossName
 from clfeval.placeholders import END, OPTION
 
@@ -14,8 +19,12 @@ def loss_title(loss: LossName) -> str:
     return "Brier score" if loss == "brier" else CATALOG[loss].title
 
 
-def calibrator_formula(calibrator: Calibrator | None) -> str:
+def calibrator_formula(calibrator: AnyCalibrator | None) -> str:
     """Return the formula of a calibrator; of steps, where they are saved."""
+    if isinstance(calibrator, TemperatureCalibrator):
+        return f"p_k' proportional to p_k^{format_exact(calibrator.power)}"
+    if isinstance(calibrator, OneVsRestCalibrator):
+        return "p_k' proportional to logit⁻¹(a_k + b_k logit p_k)"
     if not isinstance(calibrator, LogOddsCalibrator):
         return f"its steps are those of {OPTION}--save NAME.calibrator.json{END}"
     intercept = format_exact(calibrator.intercept)

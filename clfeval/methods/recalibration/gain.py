@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Literal
 
 import numpy as np
 
-from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import critical_value, student_quantile
-from clfeval.inference.influence_and_clusters import mean_covariance
-from clfeval.methods.recalibration.cross_fitting import (
-    FOLDS,
-    CrossFittedGains,
-    LossName,
-    class_rows,
-    rows_in_effect,
-)
+from clfeval.methods.recalibration.cross_fitting import LOSSES, CrossFittedGains, LossName
+from clfeval.methods.recalibration.method_names import Method
+from clfeval.methods.recalibration.row_kinds import FOLDS, RowKinds
 from clfeval.records import dataclass
 
 Verdict = Literal["helps", "harms", "undecided"]
@@ -67,7 +60,7 @@ class Gain:
 
 
 def estimate_gain(
-    counts: ScoreCounts, gains: CrossFittedGains, loss: LossName, parameters: float
+    rows: RowKinds, gains: CrossFittedGains, loss: LossName, parameters: float
 ) -> Gain:
     """Return the cross-fitted gain of a method in one loss.
 
@@ -76,25 +69,14 @@ def estimate_gain(
     Machine Learning 52:239), with the variance between folds replaced by that between units, which
     many random folds have on average.
     """
-    rows = class_rows(counts).ravel()
-    held_out = gains.held_out[loss].ravel()
-    estimate = float(rows @ held_out / rows.sum())
-    error = sqrt(_mean_variance(counts, held_out - estimate) * FOLDS / (FOLDS - 1))
+    n = rows.n.astype(np.float64)
+    held_out = gains.held_out[loss]
+    estimate = float(n @ held_out / n.sum())
+    error = sqrt(rows.mean_variance(held_out - estimate) * FOLDS / (FOLDS - 1))
     optimism = gains.apparent[loss] - estimate
     per_parameter = optimism / max(parameters, 1.0)
-    floor = max(optimism, 0.0) * max(1 / rows_in_effect(counts), per_parameter)
+    floor = max(optimism, 0.0) * max(1 / rows.in_effect, per_parameter)
     return Gain(estimate, error, optimism, floor)
-
-
-def _mean_variance(counts: ScoreCounts, deviations: Floats) -> float:
-    """Return the variance of a mean over rows from deviations (2 m,), with clusters or weights."""
-    rows = class_rows(counts).ravel()
-    total = rows.sum()
-    if counts.clusters is None:
-        squares = np.array([[rows @ deviations**2]])
-        return float(mean_covariance(squares, total, total)[0, 0])
-    squares = counts.clusters.products(deviations[None])
-    return float(mean_covariance(squares, total, counts.clusters.size)[0, 0])
 
 
 def auto_gain(selected: Gain, largest: Gain) -> Gain:
@@ -110,9 +92,9 @@ def auto_gain(selected: Gain, largest: Gain) -> Gain:
     )
 
 
-def one_sided_quantile(counts: ScoreCounts, level: float) -> float:
+def one_sided_quantile(rows: RowKinds, level: float) -> float:
     """Return the quantile of limits: normal, or Student's t with clusters - 1 degrees."""
-    owned = counts.clusters
+    owned = rows.clusters
     if isinstance(owned, ClusterCounts):
         return float(student_quantile(len(owned) - 1, level=level))
     return critical_value(level)
@@ -128,3 +110,60 @@ def gain_verdict(low: float, high: float) -> Verdict:
 def highest_limit(limits: Sequence[tuple[float, float]]) -> float:
     """Return the upper limit of `auto`: the largest of its candidates, one of which gains 0."""
     return max([0.0, *(high for _, high in limits)])
+
+
+@dataclass(frozen=True, slots=True)
+class GainEstimate:
+    """The gain in one loss with its confidence limits, each of one side of the level."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether recalibration helps, harms, or is undecided by this loss."""
+        return gain_verdict(self.low, self.high)
+
+
+def estimated_gains(
+    rows: RowKinds,
+    cross_fitted: Mapping[Method, CrossFittedGains],
+    parameters: Mapping[str, float],
+    candidates: Sequence[Method],
+    level: float,
+) -> dict[Method, dict[LossName, GainEstimate]]:
+    """Return the gain of each cross-fitted method in each loss, with limits; `none` gains 0.
+
+    parameters: of each method, none of steps; candidates: those of `auto`, the simplest first.
+    """
+    quantile = one_sided_quantile(rows, level)
+    estimates = dict[Method, dict[LossName, GainEstimate]]()
+    for loss in LOSSES:
+        parts = {
+            method: estimate_gain(rows, gains, loss, parameters.get(method, 0))
+            for method, gains in cross_fitted.items()
+        }
+        gains_in_loss = _with_limits(parts, candidates, quantile)
+        for method, estimate in gains_in_loss.items():
+            estimates.setdefault(method, {})[loss] = estimate
+    return estimates
+
+
+def _with_limits(
+    parts: Mapping[Method, Gain], candidates: Sequence[Method], quantile: float
+) -> dict[Method, GainEstimate]:
+    """Return gains in one loss with limits, those of `auto` by those of its candidates."""
+    gains = dict(parts)
+    if "auto" in gains:
+        fitted = [method for method in candidates[1:] if gains[method].variance > 0]
+        largest = fitted[-1] if fitted else "auto"
+        gains["auto"] = auto_gain(gains["auto"], gains[largest])
+    limits = {method: gain.limits(quantile) for method, gain in gains.items()}
+    if "auto" in limits:
+        of_candidates = [limits[method] for method in candidates if method in limits]
+        limits["auto"] = (limits["auto"][0], highest_limit(of_candidates))
+    estimates: dict[Method, GainEstimate] = {"none": GainEstimate(0.0, 0.0, 0.0)}
+    return estimates | {
+        method: GainEstimate(gain.estimate, *limits[method]) for method, gain in gains.items()
+    }

@@ -84,6 +84,7 @@ class MethodFitter:
         if method == "venn-abers":
             return self._fit_each(method, self._venn_abers, positives, negatives)
         assert method != "auto"
+        assert method != "one-vs-rest"
         coefficients = fit_log_odds(method, self.scores, positives, negatives)
         return self._from_coefficients(method, coefficients)
 

@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from clfeval.measures.record import Population
 
 Method = Literal[
-    "none", "shift", "temperature", "logistic", "beta", "isotonic", "venn-abers", "auto"
+    "none",
+    "shift",
+    "temperature",
+    "logistic",
+    "beta",
+    "isotonic",
+    "venn-abers",
+    "one-vs-rest",
+    "auto",
 ]
+CLASS_METHODS: tuple[Method, ...] = ("none", "temperature", "one-vs-rest", "auto")
 METHODS: tuple[Method, ...] = (
     "none",
     "shift",
@@ -35,4 +44,4 @@ class RecalibrationSettings:
     level: float = 0.95
     seed: int = 0
     population: Population | None = None
-    methods: tuple[Method, ...] = METHODS
+    methods: tuple[Method, ...] = (*METHODS, "one-vs-rest")

@@ -9,17 +9,19 @@ from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import random_stream
-from clfeval.measures.calibrators import Calibrator, shift_log_odds
+from clfeval.measures.calibrators import shift_log_odds
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.recalibration.assessment import (
-    Assessment,
-    GainEstimate,
-    assess_methods,
-    contradicted_rows,
+from clfeval.measures.class_calibrators import (
+    AnyCalibrator,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
 )
-from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName, class_rows, rows_in_effect
+from clfeval.methods.recalibration.assessment import Assessment, assess_methods, contradicted_rows
+from clfeval.methods.recalibration.cross_fitting import LOSSES, LossName, class_rows
+from clfeval.methods.recalibration.gain import GainEstimate
 from clfeval.methods.recalibration.method_fits import FLEXIBLE, FLEXIBLE_ROWS
 from clfeval.methods.recalibration.method_names import METHODS, Method, RecalibrationSettings
+from clfeval.methods.recalibration.row_kinds import RowKinds
 from clfeval.records import dataclass, field
 
 WITHOUT_LIMITS = ("few_clusters", "too_few_rows")  # reasons of a calibrator without a gain
@@ -34,7 +36,8 @@ class ModelRecalibration:
     the log loss is infinite. unchanged: of the rows, those with a score of exactly 0 or 1.
     few_rows: of a class, so that a shift is in force. score_range: the lowest and highest score.
     digest: of the counts; digest_of_rows: whatever the clusters. prior_shift: of the log odds, to
-    the prevalence asked for. table_reason: why no method is assessed. clusters: their number.
+    the prevalence asked for. classes: in order, of more than two. table_reason: why no method is
+    assessed. clusters: their number.
     """
 
     model: str
@@ -49,6 +52,7 @@ class ModelRecalibration:
     digest: str = ""
     digest_of_rows: str = ""
     prior_shift: float = 0.0
+    classes: tuple[str, ...] = ()
     table_reason: str | None = None
     clusters: int | None = None
 
@@ -71,15 +75,17 @@ class ModelRecalibration:
         return any(assessment.method == "isotonic" for assessment in self.assessments)
 
     @property
-    def calibrator(self) -> Calibrator | None:
+    def calibrator(self) -> AnyCalibrator | None:
         """The calibrator of the method in force, fitted to all rows."""
         return None if self.in_force is None else self.in_force.calibrator
 
     @property
-    def final_calibrator(self) -> Calibrator | None:
+    def final_calibrator(self) -> AnyCalibrator | None:
         """The calibrator in force, for the prevalence asked for."""
         if self.calibrator is None or self.reason not in (None, *WITHOUT_LIMITS):
             return None
+        if isinstance(self.calibrator, TemperatureCalibrator | OneVsRestCalibrator):
+            return self.calibrator
         return shift_log_odds(self.calibrator, self.prior_shift)
 
     @property
@@ -156,7 +162,7 @@ def available_methods(counts: ScoreCounts, *, few_rows: bool) -> list[Method]:
     """Return the methods that so many rows allow; few_rows: of a class."""
     if few_rows:
         return ["shift"]
-    if rows_in_effect(counts) < FLEXIBLE_ROWS:
+    if RowKinds.from_scores(counts).in_effect < FLEXIBLE_ROWS:
         return [method for method in METHODS if method not in ("none", *FLEXIBLE)]
     return [method for method in METHODS if method != "none"]
 

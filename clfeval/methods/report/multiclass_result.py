@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from operator import add
-from typing import Any
 
 from clfeval.compare.families import BestSet
 from clfeval.compare.paired_estimates import PairedEstimates
@@ -36,8 +35,8 @@ from clfeval.methods.measurement.requested_measures import (
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     clipped_note,
-    cluster_summary,
     counting_notes,
+    multiclass_summary,
     report_provenance,
 )
 from clfeval.methods.report import comparisons, slice_tests
@@ -51,7 +50,7 @@ from clfeval.methods.report.answer import (
 from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
-from clfeval.methods.report.calibration_answer import with_calibration_verdicts
+from clfeval.methods.report.calibration_answer import MISCALIBRATED_CODE, with_calibration_verdicts
 from clfeval.methods.report.model_estimates import (
     best_of_all_pairs,
     class_bootstrap_estimates,
@@ -139,6 +138,7 @@ def multiclass_result(
         requested = question.requested
         tables["baselines"] = _baseline_table(all_rows, requested, measured.rows, options.seed)
     leader, *further = _leader_answers(ranking, tables, all_rows, measured, options)
+    further += _recalibration_advice(sample, further, ranking, tests, options)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
@@ -151,7 +151,7 @@ def multiclass_result(
     answer = tuple(order_answers(sentences, comparison_rows))
     return Document(
         **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
-        summary=_summary(all_rows, predictions),
+        summary=multiclass_summary(all_rows),
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
         answer=answer,
         warnings=(
@@ -193,6 +193,23 @@ def _leader_answers(
     return report_answer(
         ranking, (), tables["calibration_tests"], _equal_labels(all_rows), by_log_loss
     )
+
+
+def _recalibration_advice(
+    sample: Sample,
+    answers: Sequence[Answer],
+    ranking: ModelRanking,
+    tests: Sequence[Row],
+    options: ReportOptions,
+) -> list[Answer]:
+    """Return what to do with the probabilities of the best model, if they are miscalibrated."""
+    is_miscalibrated = any(answer.code == MISCALIBRATED_CODE for answer in answers)
+    if not is_miscalibrated or not options.confidence:
+        return []
+    from clfeval.methods.report.recalibration_advice import recalibration_advice
+
+    model = str(ranking.candidates[0]["model"])
+    return recalibration_advice(sample, tests, model, options.confidence, options.seed)
 
 
 def _ranking_by_log_loss(measured: ClassMeasures, options: ReportOptions) -> SecondRanking:
@@ -469,16 +486,6 @@ def _baseline_table(
     order = [measure.name for measure in measures]
     baselines = class_baselines(all_rows, measures, comparisons.observed_values(rows), seed)
     return sorted(baselines, key=lambda row: order.index(str(row["measure"])))
-
-
-def _summary(all_rows: ClassPatterns, predictions: PredictionCounts) -> dict[str, Any]:
-    """Return the totals of rows, classes, clusters and models."""
-    return {
-        "rows": from_units(all_rows.n.sum(), all_rows.unit).item(),
-        "classes": len(predictions.order),
-        **cluster_summary(all_rows),
-        "models": len(all_rows.models),
-    }
 
 
 def _class_order_answers(predictions: PredictionCounts) -> list[Answer]:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Row
 from clfeval.formatting import format_number, quote_if_ambiguous, with_interval
+from clfeval.methods.recalibration.class_recalibration import recalibrate_classes
 from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
 from clfeval.methods.recalibration.method_names import RecalibrationSettings
 from clfeval.methods.recalibration.model_recalibration import ModelRecalibration, recalibrate_model
 from clfeval.methods.report.calibration_answer import ADVICE_CODE
 from clfeval.placeholders import COMMAND, END
+
+MOST_AT_HAND = 2**18  # rows times classes whose recalibration takes about a second
 
 
 def recalibration_advice(
@@ -27,10 +30,17 @@ def recalibration_advice(
     if not is_miscalibrated or predictions is None or predictions.min_cell:
         return []
     position = [columns.name for columns in predictions.models].index(model)
-    counts = predictions.scores(position)[None].probabilities
     settings = RecalibrationSettings(level=level, seed=seed, methods=("auto",))
-    recalibration = recalibrate_model(model, counts, settings)
-    text = _advice_text(recalibration, level)
+    if predictions.multiclass:
+        if predictions.size * len(predictions.order) > MOST_AT_HAND:
+            text = f"Whether recalibrating {quote_if_ambiguous(model)} helps on new rows, and how, "
+            text += f"is what {COMMAND}clfeval recalibrate{END} estimates."
+            return [Answer(ADVICE_CODE, text, (model,))]
+        scores = predictions.class_scores(position)[None]
+        text = _advice_text(recalibrate_classes(model, scores, settings), level)
+    else:
+        counts = predictions.scores(position)[None].probabilities
+        text = _advice_text(recalibrate_model(model, counts, settings), level)
     return [Answer(ADVICE_CODE, text, (model,))] if text else []
 
 

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from clfeval.errors import DataError, UsageError, bad_option, list_names, quote_name
-from clfeval.measures.calibrators import Calibrator, LogOddsCalibrator, StepCalibrator
+from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
+from clfeval.measures.class_calibrators import AnyCalibrator
 from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
@@ -17,6 +18,8 @@ from clfeval.tables.columns import CalibratedColumn, Columns, ModelColumns
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.profiles import ROUNDED, ColumnProfile
+
+_TOGETHER = "__clfeval_classes"  # the probabilities of a row in one column
 
 
 def with_calibrated_models(
@@ -36,13 +39,21 @@ def with_calibrated_models(
         file = read_calibrator_file(path)
         for model in _models_to_calibrate(columns, pattern, file):
             stored = file.calibrator_of(model.name)
-            if stored.column in names_in_use or stored.column in calibrated:
-                message = f"there is a column of this name, that the calibrator of {file.name} adds"
-                hint = "rename the column, or leave the calibrator out"
-                raise DataError.new(message, "column-exists", None, None, stored.column, hint=hint)
+            sources = _class_sources(model, stored, file)
+            column = CalibratedColumn(model.columns[0], stored, file, sources)
+            added = (*column.class_columns,) or (stored.column,)
+            for name in added:
+                if name in names_in_use or stored.column in calibrated:
+                    message = "there is a column of this name, that the calibrator of "
+                    hint = "rename the column, or leave the calibrator out"
+                    raise DataError.new(
+                        f"{message}{file.name} adds", "column-exists", None, None, name, hint=hint
+                    )
             _check_scale(columns, columns.source(model), stored, file.name)
-            calibrated[stored.column] = CalibratedColumn(model.columns[0], stored, file)
-            recalibrated = ModelColumns(stored.column, "score", (stored.column,))
+            calibrated[stored.column] = column
+            recalibrated = ModelColumns(stored.column, "score", added)
+            if sources:
+                recalibrated = ModelColumns(stored.column, "classes", added, tuple(sources))
             derived.setdefault(model.name, []).append(recalibrated)
     models = list[ModelColumns]()
     for model in columns.models:
@@ -50,6 +61,24 @@ def with_calibrated_models(
             models.append(model)
         models += derived.get(model.name, [])
     return replace(columns, models=tuple(models), calibrated=calibrated)
+
+
+def _class_sources(
+    model: ModelColumns, stored: StoredCalibrator, file: CalibratorFile
+) -> dict[str, str]:
+    """Return the column of each class of a model; empty for a calibrator of two classes.
+
+    DataError where the columns are those of other classes than the calibrator's.
+    """
+    if not file.classes:
+        return {}
+    if {*model.classes} != {*stored.columns}:
+        message = f"its calibrator of {quote_name(model.name)} is of the classes "
+        message += f"{list_names([*stored.columns])}, but the columns are of "
+        message += list_names(model.classes)
+        hint = "fit a calibrator of these classes"
+        raise DataError.new(message, "other-classes", file.name, hint=hint)
+    return dict(zip(model.classes, model.columns, strict=True))
 
 
 def _check_scale(columns: Columns, column: str, stored: StoredCalibrator, file: str) -> None:
@@ -115,7 +144,10 @@ def _models_to_calibrate(
         if models[name].kind == "label":
             message = f"{option} needs probabilities, but {quote_name(name)} has labels"
             raise bad_option(message, "give the column of its scores")
-        if models[name].kind != "score" or models[name].confidence:
+        if file.classes and models[name].kind != "classes":
+            message = f"{option} needs a column of probabilities for each class"
+            raise bad_option(message, f"{file.name} is of {len(file.classes)} classes")
+        if not file.classes and (models[name].kind != "score" or models[name].confidence):
             message = f"{option} needs a model with one score per row"
             raise bad_option(message, f"models: {list_names(models)}")
     return [models[name] for name in names]
@@ -126,8 +158,11 @@ def calibrated_profiles(
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of the columns that calibrators add; profiles: of scores as evaluated."""
     calibrated = dict[str, ColumnProfile]()
-    for name, column in columns.calibrated.items():
+    for name, column in columns.computed.items():
         profile = profiles[column.source]
+        if column.stored.columns:  # which depend on the probabilities of all classes
+            calibrated[name] = profile
+            continue
         texts = [text for text, number in profile.number_of_text.items() if 0 <= number <= 1]
         numbers = np.array([profile.number_of_text[text] for text in texts])
         values = column.stored.calibrator.calibrate(numbers).tolist()
@@ -140,7 +175,11 @@ def with_calibrated_numbers(frame: Frame, columns: Columns) -> Frame:
     """Return a frame with the columns that calibrators add to its scores as they are evaluated."""
     columns_of_frame = {*frame.collect_schema().names()}
     for name, column in columns.calibrated.items():
-        if column.source in columns_of_frame:
+        if not {*column.sources} <= columns_of_frame:
+            continue
+        if column.class_sources:
+            frame = with_calibrated_classes(frame, column.class_columns, column)
+        else:
             frame = with_calibrated_column(frame, column.source, name, column.stored.calibrator)
     return frame
 
@@ -156,17 +195,15 @@ def models_in_file(columns: Columns) -> tuple[ModelColumns, ...]:
     return tuple(models.values())
 
 
-def with_calibrated_column(frame: Frame, source: str, name: str, calibrator: Calibrator) -> Frame:
+def with_calibrated_column(
+    frame: Frame, source: str, name: str, calibrator: AnyCalibrator
+) -> Frame:
     """Return a frame with the calibrated scores of a column as another one.
 
     Missing scores stay missing. Scores beyond 0 to 1 by rounding are read as 0 and 1; those further
     away are kept, as no calibrator changes them.
     """
-    frame = with_shortest_decimals(frame.with_columns(nw.col(source).alias(name)), [name])
-    score = nw.col(name).cast(nw.Float64)
-    below_one = nw.when((score > 1) & (score <= 1 + ROUNDED)).then(nw.lit(1.0)).otherwise(score)
-    clipped = nw.when((score < 0) & (score >= -ROUNDED)).then(nw.lit(0.0)).otherwise(below_one)
-    frame = frame.with_columns(clipped.alias(name))
+    frame = _with_clipped_scores(frame, {name: source})
     if isinstance(calibrator, LogOddsCalibrator):
         return frame.with_columns(_log_odds_expression(nw.col(name), calibrator).alias(name))
     native = frame.to_native()
@@ -176,7 +213,63 @@ def with_calibrated_column(frame: Frame, source: str, name: str, calibrator: Cal
         message = "calibrators of venn-abers are applied by polars only"
         hint = f"leave {OPTION}--engine{END} out, or use a calibrator of another method"
         raise UsageError.new(message, "no-sql", hint=hint)
+    assert isinstance(calibrator, StepCalibrator)
     return frame.with_columns(_step_expression(nw.col(name), calibrator).alias(name))
+
+
+def with_calibrated_classes(
+    frame: Frame, sources: Mapping[str, str], column: CalibratedColumn
+) -> Frame:
+    """Return a frame with the calibrated probabilities of several classes as further columns.
+
+    sources: the column of the probabilities of each new one, in the order of `class_sources`. Rows
+    with a missing probability have none; those with one outside 0 to 1 by more than rounding are as
+    they were, as no calibrator changes them.
+    """
+    frame = _with_clipped_scores(frame, sources)
+    native = frame.to_native()
+    if not isinstance(native, pl.LazyFrame):
+        message = "calibrators of more than two classes are applied by polars only"
+        hint = f"leave {OPTION}--engine{END} out"
+        raise UsageError.new(message, "no-sql", hint=hint)
+    positions = [column.file.classes.index(label) for label in column.class_sources]
+
+    def calibrate(rows: pl.Series) -> pl.Series:
+        values = rows.struct.unnest().to_numpy()
+        is_missing = pl.Series(np.isnan(values).any(axis=1))
+        is_changed = np.all((values >= 0) & (values <= 1), axis=1, keepdims=True)
+        p = np.zeros((len(values), len(column.file.classes)))
+        p[:, positions] = np.where(is_changed, values, 0.0)
+        changed = column.stored.calibrator.calibrate(p)[:, positions]
+        calibrated = np.where(is_changed, changed, values)
+        cells = {
+            name: pl.Series(calibrated[:, k]).set(is_missing, None)
+            for k, name in enumerate(sources)
+        }
+        return pl.DataFrame(cells).to_struct(rows.name)
+
+    types = pl.Struct(dict.fromkeys(sources, pl.Float64))
+    recalibrated = pl.struct(*sources).map_batches(
+        calibrate, return_dtype=types, is_elementwise=True
+    )
+    return nw.from_native(
+        native.with_columns(recalibrated.alias(_TOGETHER))
+        .with_columns(pl.col(_TOGETHER).struct.field(*sources))
+        .drop(_TOGETHER)
+    )
+
+
+def _with_clipped_scores(frame: Frame, sources: Mapping[str, str]) -> Frame:
+    """Return a frame with columns as further ones, those beyond 0 to 1 by rounding as 0 and 1."""
+    copies = [nw.col(source).alias(name) for name, source in sources.items()]
+    frame = with_shortest_decimals(frame.with_columns(*copies), sources)
+    clipped = list[nw.Expr]()
+    for name in sources:
+        score = nw.col(name).cast(nw.Float64)
+        below_one = nw.when((score > 1) & (score <= 1 + ROUNDED)).then(nw.lit(1.0)).otherwise(score)
+        above_zero = nw.when((score < 0) & (score >= -ROUNDED)).then(nw.lit(0.0))
+        clipped.append(above_zero.otherwise(below_one).alias(name))
+    return frame.with_columns(*clipped)
 
 
 def _log_odds_expression(score: nw.Expr, calibrator: LogOddsCalibrator) -> nw.Expr:
@@ -197,7 +290,7 @@ def logistic_expression(logit: nw.Expr) -> nw.Expr:
     return numerator / (1 + small)
 
 
-def _calibrated(name: str, calibrator: Calibrator) -> pl.Expr:
+def _calibrated(name: str, calibrator: AnyCalibrator) -> pl.Expr:
     """Return the expression of polars that looks scores up in the steps of a calibrator."""
 
     def calibrate(scores: pl.Series) -> pl.Series:

@@ -16,14 +16,15 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.calibrators import LogOddsCalibrator
 from clfeval.methods.recalibration.assessment import assess_methods
 from clfeval.methods.recalibration.cross_fitting import (
-    FOLDS,
+    CrossFittedGains,
+    ScoreJudge,
     class_rows,
-    cross_fitted_gains,
-    deal_folds,
+    cross_fit,
     design_effect,
 )
 from clfeval.methods.recalibration.gain import Gain
 from clfeval.methods.recalibration.method_fits import MethodFitter, closed_test
+from clfeval.methods.recalibration.row_kinds import FOLDS, RowKinds
 from clfeval.records import replace
 
 
@@ -53,6 +54,18 @@ def counts_of(table: pl.DataFrame, units: str = "") -> ScoreCounts:
     return replace(counts, clusters=owned)
 
 
+def held_out_folds(counts: ScoreCounts, repeats: int, rng: Any) -> list[Any]:
+    """Return the folds of each repeat, positives and negatives apart: (2, folds, m)."""
+    dealt = RowKinds.from_scores(counts).deal_folds(repeats, rng)
+    return [held.reshape(len(held), 2, -1).transpose(1, 0, 2) for held in dealt]
+
+
+def gains_of(counts: ScoreCounts, fitter: MethodFitter, method: Any, rng: Any) -> CrossFittedGains:
+    """Return the cross-fitted gains of one method."""
+    judge = ScoreJudge(counts, fitter)
+    return cross_fit(RowKinds.from_scores(counts), judge, [method], rng)[method]
+
+
 def by_hand(table: pl.DataFrame, folds: Any) -> float:
     """Return the cross-fitted gain in log loss of a shift, row by row."""
     p = table["gbm"].to_numpy()
@@ -78,10 +91,10 @@ def test_gains_are_those_of_folds_of_rows() -> None:
     table = random_table(1).with_columns(gbm=pl.col("gbm") + pl.col("id") * 1e-7).sort("gbm")
     counts = counts_of(table)
     stream = np.random.default_rng(5)
-    held = [*deal_folds(counts, 4, np.random.default_rng(5))]
+    held = held_out_folds(counts, 4, np.random.default_rng(5))
     fitter = MethodFitter(counts.scores, 300)
-    gains = cross_fitted_gains(counts, fitter, ["shift"], stream)["shift"]
-    total = (class_rows(counts) * gains.held_out["log_loss"]).sum() / 300
+    gains = gains_of(counts, fitter, "shift", stream)
+    total = (class_rows(counts).ravel() * gains.held_out["log_loss"]).sum() / 300
     expected = np.mean([by_hand(table, part.sum(axis=0).argmax(axis=0)) for part in held])
     assert total == pytest.approx(expected, abs=1e-12)
 
@@ -89,7 +102,7 @@ def test_gains_are_those_of_folds_of_rows() -> None:
 @pytest.mark.parametrize("units", ["", "clusters", "weights"])
 def test_folds_add_up_to_the_rows(units: str) -> None:
     counts = counts_of(random_table(2), units)
-    for held in deal_folds(counts, 3, np.random.default_rng(0)):
+    for held in held_out_folds(counts, 3, np.random.default_rng(0)):
         assert held.shape == (2, FOLDS, len(counts.scores))
         assert held.sum(axis=1) == pytest.approx(class_rows(counts), abs=1e-9)
         assert (held >= 0).all()
@@ -106,14 +119,14 @@ def test_no_cluster_is_in_two_folds(seed: int) -> None:
     table = pl.DataFrame({"truth": dice.integers(0, 2, 200), "gbm": p, "patient": clusters})
     counts = counts_of(table, "clusters")
     cluster_of_score = (counts.scores * 17).astype(int)
-    for held in deal_folds(counts, 2, dice):
+    for held in held_out_folds(counts, 2, dice):
         folds = [{*cluster_of_score[fold > 0].tolist()} for fold in held.sum(axis=0)]
         assert sum(map(len, folds)) == len({*clusters.tolist()})
 
 
 def test_fewer_clusters_than_folds_make_as_many_folds() -> None:
     table = random_table(3).with_columns(patient=pl.col("patient") % 6)
-    held = next(deal_folds(counts_of(table, "clusters"), 1, np.random.default_rng(0)))
+    (held,) = held_out_folds(counts_of(table, "clusters"), 1, np.random.default_rng(0))
     assert held.shape[1] == 6
 
 
@@ -124,8 +137,8 @@ def test_a_leak_would_be_seen() -> None:
         counts = counts_of(random_table(seed, 1000, slope=1.0))
         fitter = MethodFitter(counts.scores, 1000)
         stream = np.random.default_rng(seed)
-        gains = cross_fitted_gains(counts, fitter, ["isotonic"], stream)["isotonic"]
-        held_out = (class_rows(counts) * gains.held_out["log_loss"]).sum() / 1000
+        gains = gains_of(counts, fitter, "isotonic", stream)
+        held_out = (class_rows(counts).ravel() * gains.held_out["log_loss"]).sum() / 1000
         assert gains.apparent["log_loss"] > 0
         losses.append(held_out)
     assert np.mean(losses) < 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import erfc, sqrt
+from math import comb, erfc, sqrt
 from typing import Any
 
 import numpy as np
@@ -95,9 +95,17 @@ def test_a_difference_of_precisions_adds_exact_limits_with_their_correlation() -
     row = compared(frame, "precision")
     assert ends(row["difference"]) == pytest.approx((value, low, high), abs=1e-9)
     assert row["method"] == "square-and-add of the limits of both"
-    # the p-value inverts the interval: its limit towards 0 lies this many quantiles away
-    p = erfc(Z * value / (value - low) / sqrt(2))
-    assert row["p"] == pytest.approx(p, rel=1e-9)
+    # by the interval, whose limit towards 0 lies so many quantiles away, .28094; but the exact test
+    # of the five differing rows, two positives and three negatives, has a larger p
+    by_limits = erfc(Z * value / (value - low) / sqrt(2))
+    exact_p = 0.0
+    for x, z in np.ndindex(3, 4):
+        swapped = (3 + x) / (4 + x + z) - (5 - x) / (9 - x - z)
+        chance = comb(2, x) * comb(3, z) / 2**5
+        larger = abs(swapped) - value
+        exact_p += chance * (0.5 if abs(larger) < 1e-12 else larger > 0)
+    assert exact_p > by_limits
+    assert row["p"] == pytest.approx(exact_p, rel=1e-9)
 
 
 def test_from_30_flagged_rows_on_a_difference_of_precisions_adds_wilsons_limits() -> None:
@@ -110,12 +118,14 @@ def test_from_30_flagged_rows_on_a_difference_of_precisions_adds_wilsons_limits(
 def test_two_right_flags_are_not_significantly_better_than_two_wrong_ones() -> None:
     """The exact lower limit of 2 of 2 is sqrt(.025) = .158, the upper one of 0 of 2 is .842.
 
-    The limit of the difference 1 is 1 - sqrt(2) (1 - .158) = -.191: p is erfc(z / 1.191 / sqrt 2).
+    The limit of the difference 1 is 1 - sqrt(2) (1 - .158) = -.191, by which p is .0997. Of 16 ways
+    to swap the four rows two have the same difference, and in two a model flags no row: exact p is
+    (2 + 2 / 2) / 16.
     """
     reach = sqrt(2) * (1 - sqrt(0.025))
     row = compared(flagging((2, 0), (0, 2)), "precision")
     assert ends(row["difference"]) == pytest.approx((1.0, 1 - reach, 1.0), abs=1e-9)
-    assert row["p"] == pytest.approx(erfc(Z / reach / sqrt(2)), rel=1e-9)
+    assert row["p"] == pytest.approx(3 / 16, rel=1e-9)
     assert (row["p"] > 0.05, row["verdict"]) == (True, "undecided")
 
 

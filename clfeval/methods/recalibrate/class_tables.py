@@ -1,0 +1,66 @@
+"""Tables of a recalibration of more than two classes: groups by confidence, lines of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from clfeval.arrays import Floats, Ints
+from clfeval.counts.classes import ClassScores
+from clfeval.document import Row
+from clfeval.measures.class_calibrators import (
+    ClassCalibrator,
+    OneVsRestCalibrator,
+    TemperatureCalibrator,
+)
+from clfeval.methods.estimates import Design
+from clfeval.methods.recalibrate.tables import score_limits
+from clfeval.methods.recalibration.model_recalibration import ModelRecalibration
+from clfeval.methods.score_groups import calibration_rows
+
+_AT_ONCE = 2**15  # rows
+
+
+def confidence_group_rows(
+    model: ModelRecalibration, scores: ClassScores, level: float
+) -> Iterator[Row]:
+    """Yield tenths of the rows by the probability of the most probable class.
+
+    Its mean before and after the recalibration, and the share of rows in which the class is true.
+    """
+    calibrator = model.final_calibrator
+    if not isinstance(calibrator, TemperatureCalibrator | OneVsRestCalibrator):
+        return
+    predicted = scores.p.argmax(axis=1)
+    confidence = scores.p.max(axis=1)
+    recalibrated = _probabilities_of(calibrator, scores.p, predicted)
+    for row in calibration_rows(None, model.model, scores.most_probable(), level, Design()):
+        low, high = score_limits(row)
+        n = np.where((confidence >= low) & (confidence <= high), scores.n, 0)
+        yield {
+            "model": model.model,
+            **{name: row[name] for name in ("bin", "rows", "mean_score")},
+            "mean_recalibrated": float((recalibrated * n).sum() / n.sum()),
+            "observed": row["observed"],
+        }
+
+
+def _probabilities_of(calibrator: ClassCalibrator, p: Floats, classes: Ints) -> Floats:
+    """Return the recalibrated probability of one class of each row, (m,)."""
+    recalibrated = np.empty(len(p))
+    for start in range(0, len(p), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        calibrated = calibrator.calibrate(p[block])
+        recalibrated[block] = calibrated[np.arange(len(calibrated)), classes[block]]
+    return recalibrated
+
+
+def class_line_rows(model: ModelRecalibration) -> Iterator[Row]:
+    """Yield intercept and power of each class by one-vs-rest."""
+    for assessment in model.assessments:
+        calibrator = assessment.calibrator
+        if assessment.method == "one-vs-rest" and isinstance(calibrator, OneVsRestCalibrator):
+            lines = zip(calibrator.intercepts.tolist(), calibrator.powers.tolist(), strict=True)
+            for label, (intercept, power) in zip(model.classes, lines, strict=True):
+                yield {"model": model.model, "class": label, "intercept": intercept, "power": power}

@@ -1,0 +1,234 @@
+"""Recalibration methods fitted to tables of class probabilities, `auto` by likelihood ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.classes import ClassScores
+from clfeval.counts.scores import group_starts
+from clfeval.inference.distributions import chi_square_quantile
+from clfeval.measures.calibrators import fit_log_odds
+from clfeval.measures.class_calibrators import (
+    ClassCalibrator,
+    OneVsRestCalibrator,
+    RelativeLogs,
+    TemperatureCalibrator,
+    fit_temperatures,
+)
+from clfeval.methods.recalibration.method_fits import FLEXIBLE_ROWS
+from clfeval.methods.recalibration.method_names import CLASS_METHODS, Method
+from clfeval.records import dataclass, replace
+
+CHOICE_LEVEL = 0.95  # of the tests by which `auto` takes a method of more parameters
+FEWEST_FOR_LINE = 10  # rows of a class, and of all other classes, from which its line is fitted
+_LEAST = 1e-300  # of a probability whose logarithm is taken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassFits:
+    """Calibrators of one method for several tables: None where there is no fit.
+
+    selected: the method of each table, which `auto` selects.
+    """
+
+    selected: tuple[Method, ...]
+    calibrators: tuple[ClassCalibrator | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassColumn:
+    """The probabilities of one class: distinct ones ascending, (s,), and that of each row, (m,).
+
+    is_true (m,): whether the class is the true one.
+    """
+
+    scores: Floats
+    place: Ints
+    is_true: Ints
+
+    @classmethod
+    def from_rows(cls, p: Floats, is_true: Ints) -> ClassColumn:
+        """Build from the probabilities of the class, (m,), and 1 where it is the true one."""
+        scores, place = np.unique(p, return_inverse=True)
+        return cls(scores, place.astype(np.int32), is_true)
+
+    def merge(self, n: Counts, most: int) -> ClassColumn:
+        """Merge neighbouring probabilities of rows n (m,) into at most `most` of lowest value."""
+        first = group_starts(np.bincount(self.place, n, len(self.scores)), most)
+        place = np.searchsorted(first, self.place, side="right") - 1
+        return ClassColumn(self.scores[first], place.astype(np.int32), self.is_true)
+
+    def rows_at_scores(self, n: Counts) -> tuple[Floats, Floats]:
+        """Return the rows at each probability, and those of the class: (t, s) of n (t, m)."""
+        s = len(self.scores)
+        rows = np.array([np.bincount(self.place, table, s) for table in n])
+        hits = np.array([np.bincount(self.place, table * self.is_true, s) for table in n])
+        return rows, hits
+
+
+def fit_line(scores: Floats, rows: Floats, hits: Floats) -> Floats:
+    """Return intercept and power of the logistic recalibration of tables (t, s): (t, 2).
+
+    NaN where there is no fit that rises.
+    """
+    lines = fit_log_odds("logistic", scores, hits, rows - hits)[:, :2]
+    return np.where(lines[:, 1:] > 0, lines, np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassFitter:
+    """Fits of methods to tables of the rows of class probabilities.
+
+    rows: the number of rows, if weighted the effective one; effect: the design effect by which
+    likelihood ratios of clusters or weights are divided. columns: of each class; has_line (K,):
+    whether the class has enough rows for a line of its own.
+    """
+
+    scores: ClassScores
+    rows: float
+    logs: RelativeLogs
+    effect: float
+    columns: Sequence[ClassColumn]
+    has_line: Bools
+
+    @classmethod
+    def from_scores(
+        cls, scores: ClassScores, rows: float, logs: RelativeLogs, effect: float
+    ) -> ClassFitter:
+        """Prepare the columns of the classes."""
+        flags = [(scores.truth == k).astype(np.int8) for k in range(len(scores.classes))]
+        columns = [
+            ClassColumn.from_rows(scores.p[:, k], is_true) for k, is_true in enumerate(flags)
+        ]
+        n = np.array([(scores.n * is_true).sum() for is_true in flags])
+        fewest = np.minimum(n, scores.n.sum() - n) / scores.unit
+        return cls(scores, rows, logs, effect, columns, fewest >= FEWEST_FOR_LINE)
+
+    def with_groups(self, most: int) -> ClassFitter:
+        """Return the fitter with at most so many different probabilities of each class."""
+        columns = [column.merge(self.scores.n, most) for column in self.columns]
+        return replace(self, columns=columns)
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The number of parameters of each method."""
+        lines = int(self.has_line.sum()) + (not self.has_line.all())
+        return {"none": 0, "temperature": 1, "one-vs-rest": 2 * lines}
+
+    @property
+    def candidates(self) -> tuple[Method, ...]:
+        """The methods among which `auto` chooses, of fewest parameters first."""
+        return CLASS_METHODS[:3] if self.rows >= FLEXIBLE_ROWS else CLASS_METHODS[:2]
+
+    def fit_all(self, methods: Sequence[Method], n: Counts) -> dict[Method, ClassFits]:
+        """Fit methods to each table of rows n (t, m), those among which `auto` chooses once."""
+        needed = dict.fromkeys(methods)
+        if "auto" in needed:
+            needed |= dict.fromkeys(self.candidates)
+            del needed["auto"]
+        by_method = {method: self._fit_method(method, n) for method in needed}
+        if "auto" in methods:
+            by_method["auto"] = self._choose(by_method, n)
+        return {method: by_method[method] for method in methods}
+
+    def _fit_method(self, method: Method, n: Counts) -> ClassFits:
+        """Fit a method other than `auto` to each table."""
+        calibrators: list[ClassCalibrator | None] = [TemperatureCalibrator(1.0)] * len(n)
+        if method == "temperature":
+            powers = fit_temperatures(self.logs, n).tolist()
+            calibrators = [None if b != b else TemperatureCalibrator(b) for b in powers]
+        elif method == "one-vs-rest":
+            calibrators = [*self._fit_lines(n)]
+        return ClassFits((method,) * len(n), tuple(calibrators))
+
+    def _fit_lines(self, n: Counts) -> list[ClassCalibrator | None]:
+        """Fit one logistic recalibration a class; None where the common one is needed and lacks.
+
+        A class with too few rows, or that its probabilities separate, has the line of all classes
+        together: of every row and class.
+        """
+        lines = np.full((len(self.columns), len(n), 2), np.nan)
+        sums = [column.rows_at_scores(n) for column in self.columns]
+        for k in np.flatnonzero(self.has_line).tolist():
+            lines[k] = fit_line(self.columns[k].scores, *sums[k])
+        lacks_line = np.isnan(lines).any(axis=2)
+        if lacks_line.any():
+            scores = np.concatenate([column.scores for column in self.columns])
+            order = np.argsort(scores, kind="stable")
+            rows, hits = (np.hstack(parts)[:, order] for parts in zip(*sums, strict=True))
+            common = fit_line(scores[order], rows, hits)
+            lines = np.where(lacks_line[:, :, None], common[None], lines)
+        return [
+            None if np.isnan(table).any() else OneVsRestCalibrator(*table.T)
+            for table in lines.transpose(1, 0, 2)
+        ]
+
+    def _choose(self, by_method: Mapping[Method, ClassFits], n: Counts) -> ClassFits:
+        """Return the fit that likelihood ratios choose for each table; none without other fits."""
+        candidates = [by_method[method] for method in self.candidates]
+        has_fit = np.array(
+            [
+                [
+                    calibrator is not None and calibrator.rises
+                    for calibrator in class_fits.calibrators
+                ]
+                for class_fits in candidates
+            ]
+        )
+        likelihoods = np.array(
+            [
+                [self.log_likelihood(calibrator, table) for calibrator, table in pairs]
+                for pairs in (
+                    zip(class_fits.calibrators, n, strict=True) for class_fits in candidates
+                )
+            ]
+        )
+        parameters = [self.parameters[method] for method in self.candidates]
+        choice = forward_choice(likelihoods / self.effect, has_fit, parameters)
+        lacks_fit = has_fit.sum(axis=0) == 1  # only `none` has one
+        calibrators = [
+            None if lacks_fit[table] else candidates[index].calibrators[table]
+            for table, index in enumerate(choice)
+        ]
+        return ClassFits(tuple(self.candidates[index] for index in choice), tuple(calibrators))
+
+    def log_likelihood(self, calibrator: ClassCalibrator | None, n: Counts) -> float:
+        """Return the log likelihood of one table of rows n (m,), without rows that fit nothing."""
+        if isinstance(calibrator, TemperatureCalibrator):
+            return float((n * self.logs.row_terms(calibrator.power)[0]).sum())
+        if calibrator is None:
+            return 0.0
+        total = 0.0
+        for block in self.logs.blocks():
+            truth = self.scores.truth[block]
+            calibrated = calibrator.calibrate(self.scores.p[block])
+            likelihoods = calibrated[np.arange(len(truth)), truth]
+            has_fit = self.logs.fits[block]
+            logs = np.log(np.maximum(likelihoods, _LEAST))
+            total += float((n[block] * has_fit * logs).sum())
+        return total
+
+
+def forward_choice(likelihoods: Floats, has_fit: Bools, parameters: Sequence[int]) -> list[int]:
+    """Return the index of the method chosen for each table, from the simplest one forwards.
+
+    A method takes the place of a simpler one if their likelihood ratio exceeds the 95 % point of
+    chi-square with as many degrees of freedom as it has more parameters. So a method of many
+    parameters does not hide that one parameter is needed.
+
+    Shapes: likelihoods and has_fit (methods, tables), the simplest method, which has a fit, first.
+    """
+    level = np.array([CHOICE_LEVEL])
+    choices = list[int]()
+    for table in range(likelihoods.shape[1]):
+        choice = 0
+        for index in range(1, len(parameters)):
+            freedom = max(parameters[index] - parameters[choice], 1)
+            ratio = 2 * (likelihoods[index, table] - likelihoods[choice, table])
+            if has_fit[index, table] and ratio > chi_square_quantile(freedom, level)[0]:
+                choice = index
+        choices.append(choice)
+    return choices
