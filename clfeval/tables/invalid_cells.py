@@ -205,8 +205,14 @@ def numbered_rows(
     if file.head is not None:
         frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
     marks = list(null_values)
-    cells = [pl.when(~column_as_text(n).is_in(marks)).then(pl.col(n)) for n in file.columns]
-    return frame.with_columns(cells) if marks else frame
+    if not marks:
+        return frame
+    names = set(frame.collect_schema())  # polars names the columns of pandas that have no name
+    return frame.with_columns(
+        pl.when(~column_as_text(name).is_in(marks)).then(pl.col(name))
+        for name in file.columns
+        if name in names
+    )
 
 
 def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Problem], Counter[str]]:

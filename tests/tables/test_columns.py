@@ -8,6 +8,8 @@ import io
 import pandas as pd
 import pytest
 
+import clfeval
+from clfeval.errors import DataError
 from tests.tables.door import (
     EXPECTED,
     FRAME,
@@ -87,6 +89,15 @@ def test_pandas_unnamed_index_column_is_no_model() -> None:
     pd.DataFrame(FRAME.drop("id").to_dict(as_series=False)).to_csv("t.csv")
     assert open("t.csv", encoding="utf-8").readline() == ",truth,a,b\n"  # noqa: SIM115
     assert counted("t.csv") == EXPECTED
+
+
+def test_pandas_unnamed_column_is_no_reason_why_cells_cannot_be_read() -> None:
+    """Its name in the engine is another one, also where missing values are declared."""
+    frame = pd.DataFrame({"truth": [0, 1] * 3, "": [0, 1] * 3, "a": [0, 1, 0, 1, "", "x"]})
+    with pytest.raises(DataError) as caught:
+        clfeval.mars(frame, null_value="", missing="drop")
+    assert "'x' is not among truth's labels" in str(caught.value)
+    assert "valid columns" not in str(caught.value)
 
 
 NAMES = [

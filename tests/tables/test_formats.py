@@ -563,3 +563,9 @@ def test_a_leaderboard_of_autogluon_has_times_and_no_settings() -> None:
         "pred_time_val": "min",
         "fit_time": "min",
     }
+
+
+def test_counts_without_the_name_model_say_that_slices_have_no_column() -> None:
+    write("m.csv", "mo,site,tp,fp,fn,tn\na,x,5,1,3,9\na,y,6,2,2,8\n")
+    with pytest.raises(DataError, match="no column 'id'"):
+        clfeval.mars("m.csv", by="id")

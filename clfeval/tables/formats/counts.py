@@ -70,14 +70,22 @@ def convert_true_positives(
     model = pl.lit(ONLY_MODEL)
     if parts:
         model = pl.concat_str([pl.col(name).cast(pl.String) for name in parts], separator=" ")
+    slice_columns = _slice_columns(table)
     frame = numbered_frame(table.file).select(
         ROW,
         model.alias("model"),
         *(pl.col(name).alias(role) for name, role in counts.items()),
-        *table.options.by,
+        *slice_columns,
     )
-    new_columns = ["model", *counts.values(), *table.options.by]
+    new_columns = ["model", *counts.values(), *slice_columns]
     return Converted(with_frame(table.file, frame, new_columns))
+
+
+def _slice_columns(table: FormatTable) -> list[str]:
+    """Return the columns of a table that make slices, alone, with another one or in bins."""
+    texts = [text for by_text in table.options.by for text in (by_text, *by_text.split("*"))]
+    named = {name.strip() for text in texts for name in (text, text.partition(":")[0])}
+    return [name for name in table.names if name in named]
 
 
 def refuse_two_truths(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> None:
