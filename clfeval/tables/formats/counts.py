@@ -84,8 +84,8 @@ def convert_true_positives(
 def _slice_columns(table: FormatTable) -> list[str]:
     """Return the columns of a table that make slices, alone, with another one or in bins."""
     texts = [text for by_text in table.options.by for text in (by_text, *by_text.split("*"))]
-    named = {name.strip() for text in texts for name in (text, text.partition(":")[0])}
-    return [name for name in table.names if name in named]
+    requested_names = {name.strip() for text in texts for name in (text, text.partition(":")[0])}
+    return [name for name in table.names if name in requested_names]
 
 
 def refuse_two_truths(table: FormatTable, columns: Mapping[str, Sequence[str]]) -> None:
