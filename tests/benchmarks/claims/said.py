@@ -77,13 +77,19 @@ def harms_named(result: Result) -> set[tuple[str, str, str]]:
 
 
 def described(result: Result, measure: str) -> tuple[float, float] | None:
-    """Return the interval of the change of a number of the rows since the baseline."""
+    """Return the interval of the change of a number of the rows since the baseline.
+
+    Of the leading model, if it differs between models.
+    """
+    rows = [row for row in result.tables["models"] if row["slice"] is None]
+    leader = max(rows, key=lambda row: cell_value(row.get("roc_auc")) or 0.0)["model"]
     for answer in answers(result, BASELINE_ROWS):
         one = next(
             (
                 row["difference"]
                 for row in result.tables.get("comparisons", ())
-                if row["against"] == "baseline" and row["measure"] == measure
+                if row["against"] == "baseline"
+                and (row["measure"], row["model"]) == (measure, leader)
             ),
             answer,
         )
