@@ -104,18 +104,21 @@ class LabelSwaps:
         first_tp, second_tp, tp_probability = (part[:, :, None] for part in positives.swapped())
         first_fp, second_fp, fp_probability = (part[:, None, :] for part in negatives.swapped())
         swapped = self._values(first_tp, first_fp) - self._values(second_tp, second_fp)
-        first_value = self._values(
-            positives.common + positives.first_only, negatives.common + negatives.first_only
-        )
-        second_value = self._values(
-            positives.common + positives.second_only, negatives.common + negatives.second_only
-        )
-        observed = np.abs(first_value - second_value)[:, None, None]
+        observed = self._observed_differences(positives, negatives)[:, None, None]
         is_smaller = np.abs(swapped) < observed * (1 - _ROUNDING)
         is_equal = np.isclose(np.abs(swapped), observed, rtol=_ROUNDING, atol=0.0)
         extremeness = np.where(is_smaller, 0.0, np.where(is_equal, 0.5, 1.0))
-        p: Floats = (tp_probability * fp_probability * extremeness).sum(axis=(1, 2))
-        return p
+        return np.asarray((tp_probability * fp_probability * extremeness).sum(axis=(1, 2)))
+
+    def _observed_differences(self, positives: PairCells, negatives: PairCells) -> Floats:
+        """Return the differences of pairs, without their sign, (q,)."""
+        first = self._values(
+            positives.common + positives.first_only, negatives.common + negatives.first_only
+        )
+        second = self._values(
+            positives.common + positives.second_only, negatives.common + negatives.second_only
+        )
+        return np.asarray(np.abs(first - second))
 
     def _values(self, tp: Floats, fp: Floats) -> Floats:
         """Return the measure of tables with these true and false positives."""

@@ -143,10 +143,12 @@ class PairedEstimates:
         """
         assert self.swaps is not None
         d, low, high = estimates
-        contains_zero = self.swaps.p_values(first, second) >= 1 - level
-        extended_low = np.where(contains_zero & (d > 0), np.minimum(low, 0.0), low)
-        extended_high = np.where(contains_zero & (d < 0), np.maximum(high, 0.0), high)
-        is_extended = (extended_low < low) | (extended_high > high)
+        is_extended = (low > 0) | (high < 0)
+        excluding = np.flatnonzero(is_extended)
+        p = self.swaps.p_values(first[excluding], second[excluding])
+        is_extended[excluding] = p >= 1 - level
+        extended_low = np.where(is_extended & (d > 0), 0.0, low)
+        extended_high = np.where(is_extended & (d < 0), 0.0, high)
         return extended_low, extended_high, is_extended
 
     def _p_values_by_error(self, first: Ints, second: Ints) -> Floats:

@@ -113,15 +113,20 @@ def latent_correlation(
     residuals = weight * (is_positive - fitted)
     products = _pair_products(residuals, cluster) * size / max(size - _FITTED, 1)
     observed = products.sum() + np.sqrt(size) * products.std(ddof=1)
+    reaches = _expected_products(fitted, cluster, weight) >= observed
+    return float(_CORRELATIONS[reaches.argmax()] if reaches.any() else _CORRELATIONS[-1])
+
+
+def _expected_products(p: Floats, cluster: Ints, weight: Floats) -> Floats:
+    """Return the sum over pairs of Phi2(t_i, t_j; r) - p_i p_j at each of `_CORRELATIONS`."""
     expected = np.zeros_like(_CORRELATIONS)
-    quantile = special().ndtri(fitted)
+    quantile = special().ndtri(p)
     density = np.exp(-(quantile**2) / 2) / np.sqrt(2 * np.pi)
     for term in range(1, _TERMS + 1):
         hermite = np.polynomial.hermite_e.HermiteE.basis(term - 1)(quantile)
         pairs = _pair_products(weight * density * hermite, cluster).sum()
         expected += _CORRELATIONS**term / factorial(term) * pairs
-    reaches = expected >= observed
-    return float(_CORRELATIONS[reaches.argmax()] if reaches.any() else _CORRELATIONS[-1])
+    return expected
 
 
 def _recalibrated(counts: ScoreCounts) -> Floats:

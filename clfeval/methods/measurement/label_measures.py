@@ -366,25 +366,31 @@ def label_estimates(
     ]
     if not models:
         return None
-    row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
-    table = _tables(patterns)
-    cells = [cell[models] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
-    f = cell_influence(requested.measure.function, Confusion(*cells))
-    jumps = np.abs([f[1] - f[3], f[0] - f[2]]).T  # of negatives, of positives
-    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]).T / sum(cells)[:, None]
-    changes = RowChanges(jumps, shares, row)
+    changes = _row_changes(patterns, requested.measure, models)
     paired = estimates_from_influence(
         requested, patterns, models, values[models], influence[models], changes
     )
     if paired is None:
         return None
-    affects = jumps.max(axis=0) > 0
-    paired = replace(paired, swaps=label_swaps(patterns, requested.measure, models, affects))
+    affects = changes.jumps.max(axis=0) > 0
+    swaps = label_swaps(patterns, requested.measure, models, affects)
+    paired = replace(paired, swaps=swaps)
     if requested.measure.id not in PREDICTIVE_VALUES:
         return paired
     return with_predictive_limits(
         paired, requested, ConfusionCounts.from_patterns(patterns), models
     )
+
+
+def _row_changes(patterns: PatternCounts, measure: Measure, models: Sequence[int]) -> RowChanges:
+    """Return how a measure of some models changes by one row, of the table with half a row more."""
+    row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
+    table = _tables(patterns)
+    cells = [cell[models] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
+    f = cell_influence(measure.function, Confusion(*cells))
+    jumps = np.abs([f[1] - f[3], f[0] - f[2]]).T  # of negatives, of positives
+    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]).T / sum(cells)[:, None]
+    return RowChanges(jumps, shares, row)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
