@@ -358,17 +358,21 @@ def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]
             raise UsageError.new(message, "command-line", hint=f"use {meant}") from None
         if own_option or not shell_commands:
             owner = command if own_option else next(iter(owners))
-            option = owners[owner]
-            function = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
-            function = function.replace("-", "_")
-            message = f"{flag} exists in Python and in batches only"
-            hint = f"in Python {function}({option.name}=...), in a batch {option.key}: ..."
-            raise UsageError.new(message, "command-line", hint=hint) from None
+            raise _python_option_error(owner, owners[owner]) from None
         proposed_words = _words_that_apply(command, shell_commands[0], words)
         raise _command_error(
             f"{command} has no {flag}: {say_which_have_it(shell_commands)}",
             [shell_commands[0], *proposed_words],
         ) from None
+
+
+def _python_option_error(command: str, option: Option) -> UsageError:
+    """Return the error of an option that a command has in Python and in batches only."""
+    function = "result.check" if option in options_of(Gates) else f"clfeval.{command}"
+    function = function.replace("-", "_")
+    message = f"{option.flag} exists in Python and in batches only"
+    hint = f"in Python {function}({option.name}=...), in a batch {option.key}: ..."
+    return UsageError.new(message, "command-line", hint=hint)
 
 
 def _words_that_apply(command: str, proposed: str, words: Sequence[str]) -> list[str]:

@@ -231,13 +231,18 @@ def confidence_limits(
         with np.errstate(over="ignore"):
             limits = x / factor, x * factor
     else:
-        from_low = x - low
-        to_high = high - x
-        factor = np.exp(np.minimum(reach * (high - low) / (from_low * to_high), 700))
-        lower = from_low + to_high * factor
-        upper = from_low + to_high / factor
-        limits = low + (high - low) * from_low / lower, low + (high - low) * from_low / upper
+        limits = _logit_limits(x, reach, low, high)
     return np.maximum(np.minimum(limits[0], x), low), np.minimum(np.maximum(limits[1], x), high)
+
+
+def _logit_limits(x: Floats, reach: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return the limits x -+ reach, which are symmetric for ln of (x - low) / (high - x)."""
+    from_low = x - low
+    to_high = high - x
+    factor = np.exp(np.minimum(reach * (high - low) / (from_low * to_high), 700))
+    lower = from_low + to_high * factor
+    upper = from_low + to_high / factor
+    return low + (high - low) * from_low / lower, low + (high - low) * from_low / upper
 
 
 def measure_difference(

@@ -120,9 +120,7 @@ def auc_interval(
     squares: the sums of squares of each positive's and each negative's share less the area; tied:
     all rows have one score, of which the area is 1/2 in every sample, without an interval.
     """
-    z = critical_value(level)
     smaller = min(classes)
-    rows, others = classes
     value = won / (won + lost)
     variance = math.nan
     if smaller > 1:
@@ -138,16 +136,12 @@ def auc_interval(
         return AucInterval(value, math.nan, math.nan, variance, TOO_FEW)
     complement = lost / (won + lost)
     error = math.sqrt(variance)
-    width = z * error / (value * complement)
-    low, high = _logit_limits(won / lost, width)
-    method = LOGIT
-    outer = (value, value)
-    if smaller < ENOUGH or min(value, complement) < MIN_ERRORS_FROM_END * error:
-        method = OUTER
-        outer = auc_score_limits(value, rows, others, level=level)
+    low, high = _logit_limits(won / lost, critical_value(level) * error / (value * complement))
+    is_unreliable = smaller < ENOUGH or min(value, complement) < MIN_ERRORS_FROM_END * error
+    outer = auc_score_limits(value, *classes, level=level) if is_unreliable else (value, value)
     low = min(low, value, outer[0])
     high = max(high, value, outer[1])
-    return AucInterval(value, low, high, variance, method)
+    return AucInterval(value, low, high, variance, OUTER if is_unreliable else LOGIT)
 
 
 def _logit_limits(odds: float, width: float) -> AreaLimits:

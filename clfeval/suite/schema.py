@@ -98,15 +98,12 @@ def report_unknown_key(
         message += f" of {keys.command.name}: {say_which_have_it(owners)}" if owners else ""
         keys = keys.options_by_name
     names = [name.replace("_", "-") for name in (*RUN, *keys)]
-    parent: Any = node.file.value
-    for step in node.path[:-1]:
-        parent = parent[step]
-    empty = [name for name, content in parent.items() if content is None and name in LIMITS]
+    empty_limits = _empty_limits(node)
     measure = str(node.path[-1]).rpartition(":")[2].partition(".")[0]
     meant = fill_for_shell(MEANT.get(f"--{key.replace('_', '-')}", ""))
     hint = None
-    if empty and find_measure(measure):
-        hint = f"write limits indented below {empty[0]}"
+    if empty_limits and find_measure(measure):
+        hint = f"write limits indented below {empty_limits[0]}"
     elif key in TOP:
         hint = f"move {key} to the top level of the file"
     elif key in OTHER_KEYS:
@@ -116,6 +113,14 @@ def report_unknown_key(
     elif not message.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)
     errors.add_problem(node, message, hint)
+
+
+def _empty_limits(node: Node) -> list[str]:
+    """Return the keys of limits beside a node that have no value."""
+    parent: Any = node.file.value
+    for step in node.path[:-1]:
+        parent = parent[step]
+    return [name for name, content in parent.items() if content is None and name in LIMITS]
 
 
 def accepts_type(option: Option, *kinds: type) -> bool:

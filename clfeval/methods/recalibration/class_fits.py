@@ -178,14 +178,7 @@ class ClassFitter:
                 for class_fits in candidates
             ]
         )
-        likelihoods = np.array(
-            [
-                [self.log_likelihood(calibrator, table) for calibrator, table in pairs]
-                for pairs in (
-                    zip(class_fits.calibrators, n, strict=True) for class_fits in candidates
-                )
-            ]
-        )
+        likelihoods = np.array([self._log_likelihoods(class_fits, n) for class_fits in candidates])
         parameters = [self.parameters[method] for method in self.candidates]
         choice = forward_choice(likelihoods / self.effect, has_fit, parameters)
         lacks_fit = has_fit.sum(axis=0) == 1  # only `none` has one
@@ -194,6 +187,11 @@ class ClassFitter:
             for table, index in enumerate(choice)
         ]
         return ClassFits(tuple(self.candidates[index] for index in choice), tuple(calibrators))
+
+    def _log_likelihoods(self, class_fits: ClassFits, n: Counts) -> list[float]:
+        """Return the log likelihood of each table of rows n (t, m) by its calibrator."""
+        pairs = zip(class_fits.calibrators, n, strict=True)
+        return [self.log_likelihood(calibrator, table) for calibrator, table in pairs]
 
     def log_likelihood(self, calibrator: ClassCalibrator | None, n: Counts) -> float:
         """Return the log likelihood of one table of rows n (m,), without rows that fit nothing."""

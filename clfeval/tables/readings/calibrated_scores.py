@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.errors import DataError, UsageError, bad_option, list_names, quote_name
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
 from clfeval.measures.class_calibrators import AnyCalibrator
@@ -41,26 +42,36 @@ def with_calibrated_models(
             stored = file.calibrator_of(model.name)
             sources = _class_sources(model, stored, file)
             column = CalibratedColumn(model.columns[0], stored, file, sources)
-            added = (*column.class_columns,) or (stored.column,)
-            for name in added:
+            added_model = _added_model(column)
+            for name in added_model.columns:
                 if name in names_in_use or stored.column in calibrated:
-                    message = "there is a column of this name, that the calibrator of "
-                    hint = "rename the column, or leave the calibrator out"
-                    raise DataError.new(
-                        f"{message}{file.name} adds", "column-exists", None, None, name, hint=hint
-                    )
+                    raise _column_exists_error(name, file)
             _check_scale(columns, columns.source(model), stored, file.name)
             calibrated[stored.column] = column
-            recalibrated = ModelColumns(stored.column, "score", added)
-            if sources:
-                recalibrated = ModelColumns(stored.column, "classes", added, tuple(sources))
-            derived.setdefault(model.name, []).append(recalibrated)
+            derived.setdefault(model.name, []).append(added_model)
     models = list[ModelColumns]()
     for model in columns.models:
         if _is_evaluated(model.name, roles):
             models.append(model)
         models += derived.get(model.name, [])
     return replace(columns, models=tuple(models), calibrated=calibrated)
+
+
+def _added_model(column: CalibratedColumn) -> ModelColumns:
+    """Return the model that a calibrator adds: of one column, or of one for each class."""
+    name = column.stored.column
+    if column.class_sources:
+        return ModelColumns(
+            name, "classes", tuple(column.class_columns), tuple(column.class_sources)
+        )
+    return ModelColumns(name, "score", (name,))
+
+
+def _column_exists_error(name: str, file: CalibratorFile) -> DataError:
+    """Return the error of a column that has the name of one that a calibrator adds."""
+    message = f"there is a column of this name, that the calibrator of {file.name} adds"
+    hint = "rename the column, or leave the calibrator out"
+    return DataError.new(message, "column-exists", None, None, name, hint=hint)
 
 
 def _class_sources(
@@ -232,16 +243,11 @@ def with_calibrated_classes(
         message = "calibrators of more than two classes are applied by polars only"
         hint = f"leave {OPTION}--engine{END} out"
         raise UsageError.new(message, "no-sql", hint=hint)
-    positions = [column.file.classes.index(label) for label in column.class_sources]
 
     def calibrate(rows: pl.Series) -> pl.Series:
         values = rows.struct.unnest().to_numpy()
         is_missing = pl.Series(np.isnan(values).any(axis=1))
-        is_changed = np.all((values >= 0) & (values <= 1), axis=1, keepdims=True)
-        p = np.zeros((len(values), len(column.file.classes)))
-        p[:, positions] = np.where(is_changed, values, 0.0)
-        changed = column.stored.calibrator.calibrate(p)[:, positions]
-        calibrated = np.where(is_changed, changed, values)
+        calibrated = _calibrated_classes(values, column)
         cells = {
             name: pl.Series(calibrated[:, k]).set(is_missing, None)
             for k, name in enumerate(sources)
@@ -257,6 +263,20 @@ def with_calibrated_classes(
         .with_columns(pl.col(_TOGETHER).struct.field(*sources))
         .drop(_TOGETHER)
     )
+
+
+def _calibrated_classes(values: Floats, column: CalibratedColumn) -> Floats:
+    """Return the recalibrated probabilities of rows, (n, k) of the classes that have a column.
+
+    Rows with a value outside 0 to 1 stay as they are.
+    """
+    classes = column.file.classes
+    positions = [classes.index(label) for label in column.class_sources]
+    is_changed = np.all((values >= 0) & (values <= 1), axis=1, keepdims=True)
+    p = np.zeros((len(values), len(classes)))
+    p[:, positions] = np.where(is_changed, values, 0.0)
+    recalibrated = column.stored.calibrator.calibrate(p)[:, positions]
+    return np.where(is_changed, recalibrated, values)
 
 
 def _with_clipped_scores(frame: Frame, sources: Mapping[str, str]) -> Frame:

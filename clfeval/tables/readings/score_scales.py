@@ -90,10 +90,7 @@ def with_scales(
         for pattern in roles.log_odds
         for model in _models_of_scale(columns, pattern, "logit")
     )
-    for name in log_odds:
-        if any(fnmatchcase(name, pattern) for pattern in roles.percents):
-            message = f"{OPTION}--model {name}:logit{END} and {OPTION}--model {name}:percent{END} "
-            raise bad_option(f"{message}cannot be combined", "keep one of them")
+    _refuse_percent_log_odds(log_odds, roles)
     for pattern in roles.turned:
         for model in _models_of_scale(columns, pattern, "reversed"):
             column = model.columns[0]
@@ -103,6 +100,14 @@ def with_scales(
     columns = replace(columns, scaled=scaled, log_odds=log_odds)
     is_long = columns.answer != "" and not columns.models  # its models are found in the rows
     return columns if is_long else with_calibrated_models(columns, profiles, roles)
+
+
+def _refuse_percent_log_odds(columns: Collection[str], roles: Input) -> None:
+    """Raise UsageError for a column that is to be read as log odds and as percentages."""
+    for name in columns:
+        if any(fnmatchcase(name, pattern) for pattern in roles.percents):
+            message = f"{OPTION}--model {name}:logit{END} and {OPTION}--model {name}:percent{END} "
+            raise bad_option(f"{message}cannot be combined", "keep one of them")
 
 
 def _models_of_scale(columns: Columns, pattern: str, scale: str) -> list[ModelColumns]:
