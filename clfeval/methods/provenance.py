@@ -28,7 +28,7 @@ from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
 from clfeval.placeholders import COMMAND, END, OPTION
-from clfeval.tables.calibrator_files import LOSSES, StoredGain
+from clfeval.tables.calibrator_files import LOSS_TITLES, StoredGain
 from clfeval.tables.columns import CalibratedColumn, Columns
 from clfeval.tables.input import JOIN_NOTHING
 from clfeval.tables.readings.labels import are_entity_tags
@@ -235,7 +235,7 @@ def _caution(gain: StoredGain | None) -> str:
     """Return what is known of a recalibration that was not found to help."""
     if gain is None:
         return "has no verdict; whether it lowers the loss of new rows is unknown"
-    loss = LOSSES[gain.loss]
+    loss = LOSS_TITLES[gain.loss]
     if gain.verdict == "harms":
         return f"harms: it raises the {loss} of new rows; keep the scores"
     return f"is undecided: it may raise the {loss} of new rows; keep the scores, or get more rows"

@@ -28,7 +28,7 @@ CLASS_SCHEMA = "clfeval.class_calibrators/1"  # of more than two classes
 JOINT = "+"  # between the names of a model and of a method: gbm+logistic
 VERDICTS = ("helps", "harms", "undecided")  # on recalibration
 GAIN = ("value", "low", "high", "level")
-LOSSES = {"log_loss": "log loss", "brier": "Brier score"}  # by which it is judged, in words
+LOSS_TITLES = {"log_loss": "log loss", "brier": "Brier score"}  # by which it is judged, in words
 PARAMETERS = ("intercept", "power", "complement_power")
 SAVE_AGAIN = f"write it again: {COMMAND}clfeval recalibrate TABLE --save NAME.calibrator.json{END}"
 
@@ -312,7 +312,7 @@ def _read_gain(record: Mapping[str, Any], place: str) -> StoredGain | None:
     """Return the gain of a calibrator, None without a verdict; ValueError with the place."""
     if record.get("verdict") is None:
         return None
-    for key, words in (("verdict", VERDICTS), ("loss", LOSSES)):
+    for key, words in (("verdict", VERDICTS), ("loss", LOSS_TITLES)):
         if _cell(record, key, str, place) not in words:
             raise ValueError(f"{place}.{key} is none of {', '.join(words)}")
     numbers = record.get("gain")

@@ -13,7 +13,7 @@ from clfeval.formatting import format_count, with_interval
 from clfeval.measures.calibrators import LogOddsCalibrator, StepCalibrator
 from clfeval.measures.venn_abers import VennAbersCalibrator
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.calibrator_files import LOSSES, CalibratorFile, StoredCalibrator
+from clfeval.tables.calibrator_files import LOSS_TITLES, CalibratorFile, StoredCalibrator
 from clfeval.tables.columns import AS_WRITTEN
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -109,7 +109,7 @@ def _verdict_comment(stored: StoredCalibrator, rows: float) -> str:
     if gain is None:
         return f"no verdict; {fitted}"
     limits = with_interval(gain.value, gain.low, gain.high, gain.level)
-    return f"{gain.verdict}: the {LOSSES[gain.loss]} of new rows falls by {limits}; {fitted}"
+    return f"{gain.verdict}: the {LOSS_TITLES[gain.loss]} of new rows falls by {limits}; {fitted}"
 
 
 def stored_calibrators(result: Document) -> CalibratorFile:

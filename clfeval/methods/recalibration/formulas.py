@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clfeval.formatting import format_exact
 from clfeval.measures.calibrators import LogOddsCalibrator
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_calibrators import (
     AnyCalibrator,
     OneVsRestCalibrator,
@@ -12,11 +11,12 @@ from clfeval.measures.class_calibrators import (
 )
 from clfeval.methods.recalibration.cross_fitting import LossName
 from clfeval.placeholders import END, OPTION
+from clfeval.tables.calibrator_files import LOSS_TITLES
 
 
 def loss_title(loss: LossName) -> str:
     """Return the name of a loss in a sentence."""
-    return "Brier score" if loss == "brier" else CATALOG[loss].title
+    return LOSS_TITLES[loss]
 
 
 def calibrator_formula(calibrator: AnyCalibrator | None) -> str:

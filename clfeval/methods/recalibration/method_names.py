@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from clfeval.records import dataclass
 
@@ -21,16 +21,8 @@ Method = Literal[
     "auto",
 ]
 CLASS_METHODS: tuple[Method, ...] = ("none", "temperature", "one-vs-rest", "auto")
-METHODS: tuple[Method, ...] = (
-    "none",
-    "shift",
-    "temperature",
-    "logistic",
-    "beta",
-    "isotonic",
-    "venn-abers",
-    "auto",
-)
+ALL_METHODS: tuple[Method, ...] = get_args(Method)
+METHODS = tuple(method for method in ALL_METHODS if method != "one-vs-rest")  # of two classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +36,4 @@ class RecalibrationSettings:
     level: float = 0.95
     seed: int = 0
     population: Population | None = None
-    methods: tuple[Method, ...] = (*METHODS, "one-vs-rest")
+    methods: tuple[Method, ...] = ALL_METHODS

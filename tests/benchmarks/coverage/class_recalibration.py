@@ -18,8 +18,8 @@ from clfeval.counts.classes import ClassScores
 from clfeval.methods.recalibration.assessment import Assessment
 from clfeval.methods.recalibration.class_assessment import CLASS_LOSSES, assess_class_methods
 from tests.benchmarks.coverage import Line
+from tests.benchmarks.coverage.recalibration import LEVEL, SHARED_LUCK, limit_lines
 
-LEVEL = 0.95
 SEED = 20261131  # fixed before the methods were written
 CLASSES = ("a", "b", "c")
 SPREAD = 1.5  # of the logarithms of the probabilities
@@ -32,7 +32,6 @@ TRUTHS: dict[str, Callable[[Any], Any]] = {
 }
 SIZES = (200, 1000)
 DESIGNS = ("rows", "40 clusters")
-SHARED_LUCK = 0.3  # of scores and outcomes in a cluster, as a correlation of normal deviates
 METHODS = ("temperature", "one-vs-rest", "auto")
 POPULATION = 5_000  # rows whose mean gain is that of the population
 
@@ -69,26 +68,7 @@ def _method_lines(tables: list[Assessment], truth: str, p: Any, setting: str) ->
     lines = list[Line]()
     for loss in CLASS_LOSSES:
         true = float(np.mean([by_loss[loss] for by_loss in gains]))
-        low, high = np.array([(one.gains[loss].low, one.gains[loss].high) for one in known]).T
-        most = (1 - LEVEL) / 2
-        shares = {
-            "lower limit above the true gain": (low > true, most),
-            "upper limit below the true gain": (high < true, most),
-        }
-        if true <= 0:
-            shares["said to help (false)"] = (low > 0, 0.01)
-        lines += [
-            Line(
-                f"{loss}: {name}",
-                setting,
-                len(known),
-                float(wrong.mean()),
-                most=limit,
-                width=float(np.median(high - low)),
-                slack=3.0,
-            )
-            for name, (wrong, limit) in shares.items()
-        ]
+        lines += limit_lines(known, true, loss, setting)
     return lines
 
 

@@ -78,6 +78,11 @@ def _method_lines(
 ) -> list[Line]:
     known = [one for one in assessments if one.calibrator is not None]
     true = float(np.mean([population.gain(one.calibrator, loss) for one in known]))
+    return limit_lines(known, true, loss, setting)
+
+
+def limit_lines(known: list[Assessment], true: float, loss: Any, setting: str) -> list[Line]:
+    """Return how often each limit of a gain is on the wrong side of the true one."""
     low, high = np.array([(one.gains[loss].low, one.gains[loss].high) for one in known]).T
     most = (1 - LEVEL) / 2
     shares = {

@@ -26,6 +26,7 @@ from clfeval.methods.recalibration.class_fits import ClassFitter, forward_choice
 from clfeval.methods.recalibration.cross_fitting import cross_fit
 from clfeval.methods.recalibration.row_kinds import RowKinds
 from tests.measures.test_class_calibrators import random_rows
+from tests.methods.recalibrate.forms import write_forms
 from tests.test_schema import VALIDATOR
 
 NAMES = ("ape", "bee", "cat", "dog")
@@ -199,23 +200,12 @@ def test_an_infinite_log_loss_is_decided_by_the_brier_score() -> None:
 
 @pytest.mark.parametrize("form", ["permuted", "split", "weighted", "classes reordered"])
 def test_the_same_rows_in_any_form_give_the_same_tables(form: str, folder: Path) -> None:
-    table = random_table(7, 200, power=0.5)
-    copies = pl.concat([table, table.head(60)]).with_columns(id=pl.int_range(260))
-    copies.write_csv("rows.csv")
-    options: dict[str, Any] = {"where": EVERY_COPY}
-    files: Any = "other.csv"
-    if form == "permuted":
-        copies.sample(fraction=1, shuffle=True, seed=1).write_csv("other.csv")
-    elif form == "split":
-        copies.head(101).write_csv("a.csv")
-        copies.tail(-101).write_csv("b.csv")
-        files = ["a.csv", "b.csv"]
-    elif form == "weighted":
-        weights = table.with_columns(n=1 + (pl.col("id") < 60).cast(pl.Int64)).drop("id")
-        weights.write_csv("other.csv")
-        options = {"weight": "n"}
-    else:
-        copies.select("id", "truth", *(f"m:{name}" for name in reversed(NAMES))).write_csv(files)
+    files, options = write_forms(random_table(7, 200, power=0.5), 60, form)
+    if form != "weighted":
+        options["where"] = EVERY_COPY
+    if form == "classes reordered":
+        rows = pl.read_csv("rows.csv")
+        rows.select("id", "truth", *(f"m:{name}" for name in reversed(NAMES))).write_csv(files)
     first = clfeval.recalibrate("rows.csv", method="one-vs-rest", where=EVERY_COPY)
     second = clfeval.recalibrate(files, method="one-vs-rest", **options)
     for name in ("models", "methods", "groups", "classes"):

@@ -26,6 +26,7 @@ from clfeval.methods.recalibration.gain import Gain
 from clfeval.methods.recalibration.method_fits import MethodFitter, closed_test
 from clfeval.methods.recalibration.row_kinds import FOLDS, RowKinds
 from clfeval.records import replace
+from tests.methods.recalibrate.forms import write_forms
 
 
 def random_table(seed: int, rows: int = 300, slope: float = 0.6) -> pl.DataFrame:
@@ -224,22 +225,8 @@ FORMS = ("permuted", "split", "weighted", "counted")
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_rows_in_any_form_give_the_same_tables(form: str, folder: Path) -> None:
     """Permuted, in two files, with whole-number weights for copies, or as a file of counts."""
-    table = random_table(6).drop("patient")
-    copies = pl.concat([table, table.head(100)]).with_columns(id=pl.int_range(400))
-    copies.write_csv("rows.csv")
-    options: dict[str, Any] = {}
-    files: Any = "other.csv"
-    if form == "permuted":
-        copies.sample(fraction=1, shuffle=True, seed=1).write_csv("other.csv")
-    elif form == "split":
-        copies.head(123).write_csv("a.csv")
-        copies.tail(-123).write_csv("b.csv")
-        files = ["a.csv", "b.csv"]
-    elif form == "weighted":
-        weights = table.with_columns(n=1 + (pl.col("id") < 100).cast(pl.Int64)).drop("id")
-        weights.write_csv("other.csv")
-        options["weight"] = "n"
-    else:
+    files, options = write_forms(random_table(6).drop("patient"), 100, form)
+    if form == "counted":
         clfeval.count("rows.csv", positive="1").save("other.counts.parquet")
         files = "other.counts.parquet"
     first = clfeval.recalibrate("rows.csv", positive="1")
