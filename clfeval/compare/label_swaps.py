@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from clfeval.measures.record import Measure
 from clfeval.records import dataclass
 
 MOST_SWAPPED = 20  # differing rows of a class; of more, standard errors are reliable
-_PAIRS_AT_ONCE = 10_000
+_NUMBERS_AT_ONCE = 2**20
 _ROUNDING = 1e-9  # of two differences that are equal
 
 
@@ -25,31 +25,14 @@ class PairCells:
     common: that both models do; first_only, second_only: that one of them does.
     """
 
-    common: Floats
-    first_only: Floats
-    second_only: Floats
+    common: Ints
+    first_only: Ints
+    second_only: Ints
 
     @property
-    def differing(self) -> Floats:
+    def differing(self) -> Ints:
         """The rows that the two models predict differently."""
         return self.first_only + self.second_only
-
-    def subset(self, pairs: Ints) -> PairCells:
-        """Return the counts of some pairs."""
-        return PairCells(self.common[pairs], self.first_only[pairs], self.second_only[pairs])
-
-    def swapped(self) -> tuple[Floats, Floats, Floats]:
-        """Return the rows of the first and of the second model after swaps, and probabilities.
-
-        (q, x + 1) each: x of the differing rows are then the first model's, x up to the largest
-        number of such rows; a pair with fewer rows has probability 0 for the others.
-        """
-        rows = self.differing[:, None]
-        x = np.arange(rows.max(initial=0) + 1)[None]
-        of_first = self.common[:, None] + np.minimum(x, rows)
-        of_second = self.common[:, None] + np.maximum(rows - x, 0)
-        probabilities: Floats = special().binom(rows, x) / 2**rows
-        return of_first, of_second, probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,52 +61,47 @@ class LabelSwaps:
         """
         negatives = self._pair_cells(0, first, second)
         positives = self._pair_cells(1, first, second)
-        rows = np.array([negatives.differing, positives.differing])
-        tested = np.flatnonzero((rows.max(axis=0) > 0) & (rows.max(axis=0) <= MOST_SWAPPED))
         p = np.zeros(len(first))
-        for start in range(0, len(tested), _PAIRS_AT_ONCE):
-            pairs = tested[start : start + _PAIRS_AT_ONCE]
-            p[pairs] = self._p_values_of_few(positives.subset(pairs), negatives.subset(pairs))
+        for pairs in _pairs_of_equal_size(positives.differing, negatives.differing):
+            p[pairs] = self._p_values_of_size(positives, negatives, pairs)
         return p
 
     def _pair_cells(self, place: int, first: Ints, second: Ints) -> PairCells:
         """Return the rows of one class that pairs of models predict positive."""
-        votes = self.votes[place].astype(np.float64)
+        votes = self.votes[place].astype(np.float64)  # whose product is quick
         weighted = votes * self.n[place][:, None]
         first_models, first_places = np.unique(first, return_inverse=True)
         second_models, second_places = np.unique(second, return_inverse=True)
         products = weighted[:, first_models].T @ votes[:, second_models]
-        common = products[first_places, second_places]
-        predicted_positive = weighted.sum(axis=0)
+        common = products[first_places, second_places].astype(np.int64)
+        predicted_positive = weighted.sum(axis=0).astype(np.int64)
         return PairCells(
             common, predicted_positive[first] - common, predicted_positive[second] - common
         )
 
-    def _p_values_of_few(self, positives: PairCells, negatives: PairCells) -> Floats:
-        """Return the p-values of pairs that differ in few rows."""
-        first_tp, second_tp, tp_probability = (part[:, :, None] for part in positives.swapped())
-        first_fp, second_fp, fp_probability = (part[:, None, :] for part in negatives.swapped())
-        swapped = self._values(first_tp, first_fp) - self._values(second_tp, second_fp)
-        observed = self._observed_differences(positives, negatives)[:, None, None]
-        is_smaller = np.abs(swapped) < observed * (1 - _ROUNDING)
-        is_equal = np.isclose(np.abs(swapped), observed, rtol=_ROUNDING, atol=0.0)
+    def _p_values_of_size(self, positives: PairCells, negatives: PairCells, pairs: Ints) -> Floats:
+        """Return the p-values of some pairs that differ in equally many rows of each class.
+
+        After swaps x of the c differing positives are those of the first model and c - x those of
+        the second one, and so of the e negatives.
+        """
+        x = np.arange(positives.differing[pairs[0]] + 1)
+        z = np.arange(negatives.differing[pairs[0]] + 1)
+        tp = positives.common[pairs, None, None] + x[:, None]
+        fp = negatives.common[pairs, None, None] + z
+        values = self._values(tp, fp)
+        swapped = np.abs(values - values[:, ::-1, ::-1])
+        places = np.arange(len(pairs)), positives.first_only[pairs], negatives.first_only[pairs]
+        observed = swapped[places][:, None, None]
+        is_smaller = swapped < observed * (1 - _ROUNDING)
+        is_equal = np.isclose(swapped, observed, rtol=_ROUNDING, atol=0.0)
         extremeness = np.where(is_smaller, 0.0, np.where(is_equal, 0.5, 1.0))
-        return np.asarray((tp_probability * fp_probability * extremeness).sum(axis=(1, 2)))
+        return extremeness.reshape(len(pairs), -1) @ np.outer(_coin(x), _coin(z)).ravel()
 
-    def _observed_differences(self, positives: PairCells, negatives: PairCells) -> Floats:
-        """Return the differences of pairs, without their sign, (q,)."""
-        first = self._values(
-            positives.common + positives.first_only, negatives.common + negatives.first_only
-        )
-        second = self._values(
-            positives.common + positives.second_only, negatives.common + negatives.second_only
-        )
-        return np.asarray(np.abs(first - second))
-
-    def _values(self, tp: Floats, fp: Floats) -> Floats:
+    def _values(self, tp: Ints, fp: Ints) -> Floats:
         """Return the measure of tables with these true and false positives."""
         negatives, positives = self.class_rows
-        tp, fp = np.broadcast_arrays(tp, fp)
+        tp, fp = np.broadcast_arrays(tp.astype(np.float64), fp.astype(np.float64))
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.measure.function(Confusion(tp, fp, positives - tp, negatives - fp))
         return np.asarray(values, np.float64)
@@ -149,3 +127,25 @@ def label_swaps(
         (patterns.n[negatives], patterns.n[positives]),
         class_rows,
     )
+
+
+def _pairs_of_equal_size(positives: Ints, negatives: Ints) -> Iterator[Ints]:
+    """Yield the pairs that differ in few rows, those with equally many of each class together.
+
+    positives, negatives (q,): the differing rows of each pair.
+    """
+    rows = np.column_stack([positives, negatives])
+    most = rows.max(axis=1)
+    tested = np.flatnonzero((most > 0) & (most <= MOST_SWAPPED))
+    sizes, group = np.unique(rows[tested], axis=0, return_inverse=True)
+    for place, (c, e) in enumerate(sizes.tolist()):
+        pairs = tested[group.ravel() == place]
+        step = max(1, _NUMBERS_AT_ONCE // ((c + 1) * (e + 1)))
+        for start in range(0, len(pairs), step):
+            yield pairs[start : start + step]
+
+
+def _coin(x: Ints) -> Floats:
+    """Return the probabilities of x heads in as many tosses as the last x says."""
+    tosses = float(x[-1])
+    return np.asarray(special().binom(tosses, x) / 2**tosses)
