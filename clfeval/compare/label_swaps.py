@@ -90,7 +90,8 @@ class LabelSwaps:
         tp = positives.common[pairs, None, None] + x[:, None]
         fp = negatives.common[pairs, None, None] + z
         values = self._values(tp, fp)
-        swapped = np.abs(values - values[:, ::-1, ::-1])
+        with np.errstate(invalid="ignore"):  # of an infinite ratio less another one
+            swapped = np.abs(values - values[:, ::-1, ::-1])
         places = np.arange(len(pairs)), positives.first_only[pairs], negatives.first_only[pairs]
         observed = swapped[places][:, None, None]
         is_smaller = swapped < observed * (1 - _ROUNDING)

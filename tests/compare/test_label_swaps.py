@@ -15,7 +15,18 @@ from clfeval.measures.confusion import Confusion
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import parse_measures
 
-MEASURES = ("mcc", "f1", "kappa", "precision", "npv", "sensitivity", "markedness", "f_beta:beta=2")
+MEASURES = (
+    "mcc",
+    "f1",
+    "kappa",
+    "precision",
+    "npv",
+    "sensitivity",
+    "markedness",
+    "f_beta:beta=2",
+    "dor",
+    "lr_plus",
+)
 PAIR = np.array([0]), np.array([1])
 
 
