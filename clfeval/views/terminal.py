@@ -71,7 +71,9 @@ UNBOUNDED = 10_000  # a width nothing reaches
 # after a letter and a sign, not in a number such as 1e-06
 _SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_][_:,/=-])(?!(?<=\de-)\d)")
 # a formula of a calibrator, with one level of brackets in it and what follows without a space
-_FORMULA = re.compile(r"p' = logit⁻¹\((?:[^()]|\([^()]*\))*\)\S*")
+_FORMULA = re.compile(
+    r"(?:p' =|p_k' proportional to) (?:logit⁻¹\((?:[^()]|\([^()]*\))*\)\S*|p_k\^\S+)"
+)
 _TIE = "\ud805"  # a space within a formula, at which no line is broken; no text has this surrogate
 OFFER = f"{OPTION}--show NAME{END}, or all"
 SAYS = {  # of a gate, and in which colour

@@ -25,7 +25,7 @@ MEASURES = (
     "markedness",
     "f_beta:beta=2",
     "dor",
-    "lr_plus",
+    "lr_neg",
 )
 PAIR = np.array([0]), np.array([1])
 

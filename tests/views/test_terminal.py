@@ -67,6 +67,8 @@ def test_names_of_which_one_goes_on_stay_apart() -> None:
 FORMULAS = {
     "slope": "p' = logit⁻¹(1.141 + 3.624 logit p)",
     "beta": "p' = logit⁻¹(-0.5137 + 0.5408 ln p - 1.234 ln(1 - p))",
+    "temperature": "p_k' proportional to p_k^3.543",
+    "one-vs-rest": "p_k' proportional to logit⁻¹(a_k + b_k logit p_k)",
 }
 
 
