@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints, divide
@@ -12,7 +14,6 @@ from clfeval.compare.change import (
     t_limits,
     t_p_values,
 )
-from clfeval.compare.label_swaps import LabelSwaps
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.distributions import student_quantile, tail_probability
 from clfeval.inference.influence_and_clusters import confidence_limits, measure_difference
@@ -21,6 +22,9 @@ from clfeval.inference.region_intervals import partial_derivatives
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass, field
+
+if TYPE_CHECKING:
+    from clfeval.compare.label_swaps import LabelSwaps
 
 DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "exact 0-of-n limit: no row differs"
 UNKNOWN = "none: all differences are equal"

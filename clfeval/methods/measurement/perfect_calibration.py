@@ -12,7 +12,6 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibration_spline import DISTANCES
-from clfeval.methods.measurement.clustered_outcomes import clustered_outcomes
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
@@ -114,6 +113,8 @@ def calibrated_positives(
 ) -> Iterator[Floats]:
     """Yield the weight of positives at each score, (b, m), where y ~ Bernoulli(p); all draws."""
     if isinstance(counts.clusters, ClusterCounts):
+        from clfeval.methods.measurement.clustered_outcomes import clustered_outcomes
+
         yield from clustered_outcomes(counts).draw_positives(draws, rng)
         return
     p = counts.scores

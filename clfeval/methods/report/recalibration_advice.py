@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Row
 from clfeval.formatting import format_number, quote_if_ambiguous, with_interval
-from clfeval.methods.recalibration.class_recalibration import recalibrate_classes
 from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
 from clfeval.methods.recalibration.method_names import RecalibrationSettings
 from clfeval.methods.recalibration.model_recalibration import ModelRecalibration, recalibrate_model
 from clfeval.methods.report.calibration_answer import ADVICE_CODE
 from clfeval.placeholders import COMMAND, END
 
-MOST_AT_HAND = 2**18  # rows times classes whose recalibration takes about a second
+MOST_AT_HAND = 2**16  # rows times classes whose recalibration takes a third of a second
 
 
 def recalibration_advice(
@@ -36,6 +35,8 @@ def recalibration_advice(
             text = f"Whether recalibrating {quote_if_ambiguous(model)} helps on new rows, and how, "
             text += f"is what {COMMAND}clfeval recalibrate{END} estimates."
             return [Answer(ADVICE_CODE, text, (model,))]
+        from clfeval.methods.recalibration.class_recalibration import recalibrate_classes
+
         scores = predictions.class_scores(position)[None]
         text = _advice_text(recalibrate_classes(model, scores, settings), level)
     else:
