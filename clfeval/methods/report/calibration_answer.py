@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from math import inf
+from math import erfc, inf, sqrt
 
 from clfeval.compare.families import BestSet
 from clfeval.document import Answer, Estimate, Row, as_estimate, cell_value
@@ -14,7 +14,9 @@ from clfeval.formatting import (
     join_names,
     quote_if_ambiguous,
 )
+from clfeval.inference.distributions import critical_value
 from clfeval.inference.hypothesis_tests import BY_CLUSTERS
+from clfeval.inference.proportions import hochberg
 from clfeval.methods.report.calibration import TESTS
 from clfeval.records import dataclass, replace
 
@@ -30,10 +32,11 @@ TOO_FEW = "There are too few rows to assess the calibration of {}"
 TOO_FEW_CLUSTERS = "There are too few clusters to assess the calibration of {}"
 UNKNOWN = "The calibration of {} is unknown"
 # what is called well calibrated: 95% intervals of the slope and of calibration-in-the-large, in
-# logits, lie inside these
+# logits, lie inside these, of several models by Hochberg's rule
 EQUIVALENT_SLOPES = (0.8, 1.25)
 EQUIVALENT_SHIFT = 0.25
 EQUIVALENCE_LEVEL = 0.95  # of intervals, at least
+_ROUNDING = 1e-9
 TIED = ", tied with it,"
 MAX_RIVALS = 6  # by name
 CALIBRATION_CODE, MISCALIBRATED_CODE = "probabilities", "miscalibrated"
@@ -79,7 +82,7 @@ def calibration_answer(
     model that gave probability 0 to an observed outcome is named in any case, with these rows:
     before the best one, if that is well calibrated.
     """
-    verdict, text, measure = _verdict(ranked[0], tests, level)
+    verdict, text, measure = _verdict(ranked[0], tests, level, _models_called_well(tests))
     rivals = _Rivals.from_tests(ranked, tested, tests, level, references)
     rivals = rivals if verdict else replace(rivals, tied="")  # no best one is named
     if not verdict and not rivals.has_fault:
@@ -141,8 +144,9 @@ class _Rivals:
     ) -> _Rivals:
         """Choose the models that compete, and judge them."""
         ties = {} if tested is None else tested.ties
+        equivalent = _models_called_well(tests)
         verdicts = {
-            str(row["model"]): _verdict(row, tests, level)[0]
+            str(row["model"]): _verdict(row, tests, level, equivalent)[0]
             for row in ranked[1:]
             if (row["model"] not in references if references else ties.get(str(row["model"])))
         }
@@ -196,18 +200,23 @@ class _Rivals:
         return f"{names}{self.tied} {'is' if len(models) == 1 else 'are'} {verdict}"
 
 
-def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
+def _verdict(
+    row: Row, tests: Sequence[Row], level: float | None, equivalent: Collection[str]
+) -> tuple[str, str, str]:
     """Return the verdict on a model, the sentence, and the measure, or empty strings.
+
+    equivalent: the models whose intervals exclude a fault that matters (`_equivalent_models`).
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
     is below 1 - level; slightly so where no fault is large. Well calibrated is a claim of
-    equivalence: the intervals contain the ideal and lie inside EQUIVALENT_SLOPES and
-    EQUIVALENT_SHIFT, and p, adjusted for both tests only, is not below 1 - level. No miscalibration
-    detected: the intervals contain the ideal and exclude a gross fault.
+    equivalence: the intervals contain the ideal, the model is equivalent, and p, adjusted for both
+    tests only, is not below 1 - level. No miscalibration detected: the intervals contain the ideal
+    and exclude a gross fault.
     """
     overconfidence, slope, shift = (
         as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL)
     )
+    model = str(row["model"])
     if overconfidence.value is not None:
         facts = _overconfidence_facts(overconfidence, level)
     elif slope.value is None and slope.reason != "separation":
@@ -225,8 +234,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             verdict = SLIGHTLY
         fault = _name_fault(fault, test, facts.measure)
     elif p is not None and level is not None and facts.known:
-        alone = _p_of_both_tests(str(row["model"]), tests)
-        verdict = _undetected_verdict(facts, alone, level, by_clusters=by_clusters)
+        is_well = model in equivalent and _p_of_both_tests(model, tests) >= 1 - level
+        verdict = _undetected_verdict(facts, is_well=is_well, by_clusters=by_clusters)
     elif p is None and by_clusters and facts.known:
         verdict = TOO_FEW_CLUSTERS
     text = verdict
@@ -235,26 +244,68 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     value = facts.text
     if verdict == WELL and (ratio := as_estimate(row.get("oe_ratio"))).value is not None:
         value += f"; {_format_estimate('O:E ratio', ratio, level)}"
-    sentence = f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({value})"
+    sentence = f"{text.format(quote_if_ambiguous(model), fault)} ({value})"
     if text == UNSURE:
-        sentence = _describe_unadjusted_fault(str(row["model"]), facts, tests)
+        sentence = _describe_unadjusted_fault(model, facts, tests)
     return verdict, sentence, facts.measure
 
 
-def _undetected_verdict(
-    facts: _CalibrationFacts, p: float, level: float, *, by_clusters: bool
-) -> str:
-    """Return the verdict on a model whose tests, adjusted for all models, are not significant.
-
-    p: adjusted for both tests of the model only.
-    """
+def _undetected_verdict(facts: _CalibrationFacts, *, is_well: bool, by_clusters: bool) -> str:
+    """Return the verdict on a model whose tests, adjusted for all models, are not significant."""
     if facts.faults:
         return UNSURE
-    if facts.equivalent and level >= EQUIVALENCE_LEVEL and p >= 1 - level:
+    if is_well:
         return WELL
     if facts.narrow:
         return NOT_DETECTED
     return TOO_FEW_CLUSTERS if by_clusters else TOO_FEW
+
+
+def _equivalent_models(models: Sequence[Row], level: float | None) -> set[str]:
+    """Return the models whose slope and calibration-in-the-large exclude a fault that matters.
+
+    Both intervals lie inside EQUIVALENT_SLOPES and EQUIVALENT_SHIFT, and the p-value of a value
+    outside, adjusted by Hochberg's rule for all models with a slope, is at most 1 - level: any of
+    several models is so by chance as seldom as one.
+    """
+    if level is None or level < EQUIVALENCE_LEVEL:
+        return set()
+    p_values = {
+        str(row["model"]): max(
+            _p_of_value_outside(as_estimate(row.get(SLOPE)), *EQUIVALENT_SLOPES, level),
+            _p_of_value_outside(
+                as_estimate(row.get(LEVEL)), -EQUIVALENT_SHIFT, EQUIVALENT_SHIFT, level
+            ),
+        )
+        for row in models
+        if as_estimate(row.get(SLOPE)).value is not None
+    }
+    adjusted = hochberg(list(p_values.values()))
+    return {
+        model
+        for model, p in zip(p_values, adjusted, strict=True)
+        if p_values[model] < 1 and p <= (1 - level) * (1 + _ROUNDING)
+    }
+
+
+def _p_of_value_outside(estimate: Estimate, least: float, most: float, level: float) -> float:
+    """Return the larger one-sided p of a value below `least` and above `most`, from its interval.
+
+    1 if the interval does not lie inside. The estimate is taken as normal, with the standard
+    errors of its limits.
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None or low is None or high is None or low < least or high > most:
+        return 1.0
+    margins = ((value - least, value - low), (most - value, high - value))
+    ratios = [margin / half_width for margin, half_width in margins if half_width > 0]
+    errors = critical_value(level) * min(ratios, default=inf)
+    return erfc(errors / sqrt(2)) / 2
+
+
+def _models_called_well(tests: Sequence[Row]) -> set[str]:
+    """Return the models that tests with verdicts call well calibrated."""
+    return {str(test["model"]) for test in tests if test.get("verdict") == VERDICT_WORDS[WELL]}
 
 
 def _is_reversed(row: Row) -> bool:
@@ -276,10 +327,11 @@ def with_calibration_verdicts(
 
     None where a model has no verdict.
     """
+    whole_table = [row for row in models if row["slice"] is None]
+    equivalent = _equivalent_models(whole_table, level)
     verdicts = {
-        row["model"]: VERDICT_WORDS[_verdict(row, tests, level)[0]]
-        for row in models
-        if row["slice"] is None
+        row["model"]: VERDICT_WORDS[_verdict(row, tests, level, equivalent)[0]]
+        for row in whole_table
     }
     return [{**row, "verdict": verdicts.get(row["model"])} for row in tests]
 
@@ -318,8 +370,7 @@ class _CalibrationFacts:
     """What the intervals of a model say of its calibration.
 
     measure: by which; known: it has a value; text: its value; faults: of the probabilities. close:
-    the limits are near the ideal; narrow: they exclude a gross fault; equivalent: they exclude a
-    fault that matters.
+    the limits are near the ideal; narrow: they exclude a gross fault.
     """
 
     measure: str
@@ -328,7 +379,6 @@ class _CalibrationFacts:
     faults: Sequence[str]
     close: bool
     narrow: bool
-    equivalent: bool
 
 
 def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _CalibrationFacts:
@@ -340,7 +390,6 @@ def _overconfidence_facts(overconfidence: Estimate, level: float | None) -> _Cal
         _interval_faults(overconfidence, 0, "underconfident", "overconfident"),
         _farthest_distance(overconfidence, 0) <= HARDLY,
         (overconfidence.high or inf) - (overconfidence.low or -inf) <= 0.2,
-        equivalent=False,  # other faults may cancel in the overconfidence
     )
 
 
@@ -363,8 +412,6 @@ def _slope_facts(
         [*faults, *average],
         max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1,
         GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1],
-        _lies_inside(slope, *EQUIVALENT_SLOPES)
-        and _lies_inside(shift, -EQUIVALENT_SHIFT, EQUIVALENT_SHIFT),
     )
 
 
@@ -408,15 +455,6 @@ def _interval_faults(estimate: Estimate, ideal: float, below: str, above: str) -
     if estimate.high is not None and estimate.high < ideal:
         return [below]
     return [above] if estimate.low is not None and estimate.low > ideal else []
-
-
-def _lies_inside(estimate: Estimate, least: float, most: float) -> bool:
-    """Return whether the interval of a value lies inside limits; False without an interval."""
-    return (
-        estimate.low is not None
-        and estimate.high is not None
-        and least <= estimate.low <= estimate.high <= most
-    )
 
 
 def _farthest_distance(estimate: Estimate, ideal: float) -> float:

@@ -188,6 +188,47 @@ def test_well_calibrated_is_a_claim_of_equivalence(
     assert model["well_calibrated"] == (verdict == "well calibrated")
 
 
+# how many half widths lie between slope and limit, of five models; how many are well calibrated.
+# One-sided p: 1 half width .025, 1.18 .0104, 1.19 .0098, 1.15 .0121, 1.05 .0198; the largest p is
+# compared with .05 / 1, the next one with .05 / 2, and so on
+SHARED_LEVELS = [
+    ((1.0, 1.0, 1.0, 1.0, 1.0), 5),
+    ((1.0, 0.9, 0.9, 0.9, 0.9), 0),
+    ((1.18, 0.9, 0.9, 0.9, 0.9), 0),
+    ((1.19, 0.9, 0.9, 0.9, 0.9), 1),
+    ((1.15, 1.15, 0.9, 0.9, 0.9), 2),
+    ((1.05, 1.05, 1.0, 0.9, 0.9), 0),
+    ((1.15, 1.05, 1.05, 1.0, 0.9), 4),
+]
+
+
+@pytest.mark.parametrize(("half_widths", "well"), SHARED_LEVELS)
+def test_any_of_several_models_is_called_well_calibrated_as_seldom_as_one(
+    half_widths: Any, well: int
+) -> None:
+    models: list[dict[str, Any]] = [
+        {
+            "slice": None,
+            "model": f"m{place}",
+            "calibration_slope": Estimate(1.0, 1 - 0.2 / ratio, 1.15),
+            "calibration_in_the_large": Estimate(0.0, -0.1, 0.1),
+            "roc_auc": Estimate(0.8),
+        }
+        for place, ratio in enumerate(half_widths)
+    ]
+    tests = [
+        {"model": model["model"], "p": 0.5, "p_adjusted": 1.0, "contradicted": 0}
+        for model in models
+        for _ in range(2)
+    ]
+    verdicts = {
+        test["model"]: test["verdict"] for test in with_calibration_verdicts(tests, models, 0.95)
+    }
+    assert [*verdicts.values()] == ["well calibrated"] * well + ["no miscalibration detected"] * (
+        5 - well
+    )
+
+
 def test_a_gate_requires_well_calibrated_probabilities() -> None:
     """Ten groups of 4,000 rows with their share of positives, and as many with half of it."""
     p = np.repeat(np.arange(0.05, 1, 0.1), 4000)
