@@ -458,7 +458,7 @@ MEANINGS: Mapping[str, str] = {
     "smallest": "tested slice with the smallest value",
     "extremes.slices": "number of slices tested",
     "calibration_tests.verdict": "on the model: well calibrated if 95% intervals of slope and "
-    "CITL lie inside 0.8 to 1.25 and ±0.25",
+    "CITL lie inside 0.8 to 1.25 and ±0.25, of several models by Hochberg's rule",
     "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
     "else 0; a gate may require it",
     "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
