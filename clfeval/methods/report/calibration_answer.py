@@ -213,41 +213,74 @@ def _verdict(
     tests only, is not below 1 - level. No miscalibration detected: the intervals contain the ideal
     and exclude a gross fault.
     """
-    overconfidence, slope, shift = (
-        as_estimate(row.get(name)) for name in (OVERCONFIDENCE, SLOPE, LEVEL)
-    )
-    model = str(row["model"])
-    if overconfidence.value is not None:
-        facts = _overconfidence_facts(overconfidence, level)
-    elif slope.value is None and slope.reason != "separation":
+    facts = _model_facts(row, level)
+    if facts is None:
         return "", "", ""
-    else:
-        facts = _slope_facts(slope, shift, as_estimate(row["roc_auc"]).value, level)
-    verdict = UNKNOWN
-    fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
-    test = next((test for test in reversed(tests) if test["model"] == row["model"]), {})
-    p, contradicted = (cell_value(test.get(name)) for name in ("p_adjusted", "contradicted"))
+    verdict = _judge_model(str(row["model"]), facts, tests, level, equivalent)
+    return verdict, _calibration_sentence(row, verdict, facts, tests, level), facts.measure
+
+
+def _model_facts(row: Row, level: float | None) -> _CalibrationFacts | None:
+    """Return what the intervals of a model say of its calibration; None without probabilities."""
+    overconfidence = as_estimate(row.get(OVERCONFIDENCE))
+    if overconfidence.value is not None:
+        return _overconfidence_facts(overconfidence, level)
+    slope = as_estimate(row.get(SLOPE))
+    if slope.value is None and slope.reason != "separation":
+        return None
+    return _slope_facts(
+        slope, as_estimate(row.get(LEVEL)), as_estimate(row["roc_auc"]).value, level
+    )
+
+
+def _judge_model(
+    model: str,
+    facts: _CalibrationFacts,
+    tests: Sequence[Row],
+    level: float | None,
+    equivalent: Collection[str],
+) -> str:
+    """Return the verdict on the calibration of a model, as `_verdict` defines them."""
+    test = _test_of_groups(model, tests)
+    p = cell_value(test.get("p_adjusted"))
+    contradicted = cell_value(test.get("contradicted"))
     by_clusters = test.get("method") == BY_CLUSTERS
-    if contradicted or (p is not None and level is not None and p < 1 - level):
-        verdict = MISCALIBRATED
-        if facts.close and not contradicted and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY:
-            verdict = SLIGHTLY
-        fault = _name_fault(fault, test, facts.measure)
-    elif p is not None and level is not None and facts.known:
+    if contradicted:
+        return MISCALIBRATED
+    if p is not None and level is not None and p < 1 - level:
+        is_slight = facts.close and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY
+        return SLIGHTLY if is_slight else MISCALIBRATED
+    if p is not None and level is not None and facts.known:
         is_well = model in equivalent and _p_of_both_tests(model, tests) >= 1 - level
-        verdict = _undetected_verdict(facts, is_well=is_well, by_clusters=by_clusters)
-    elif p is None and by_clusters and facts.known:
-        verdict = TOO_FEW_CLUSTERS
+        return _undetected_verdict(facts, is_well=is_well, by_clusters=by_clusters)
+    if p is None and by_clusters and facts.known:
+        return TOO_FEW_CLUSTERS
+    return UNKNOWN
+
+
+def _calibration_sentence(
+    row: Row, verdict: str, facts: _CalibrationFacts, tests: Sequence[Row], level: float | None
+) -> str:
+    """Return the sentence on the calibration of a model; verdict: on it."""
+    model = str(row["model"])
+    fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
+    if verdict in MISCALIBRATIONS:
+        fault = _name_fault(fault, _test_of_groups(model, tests), facts.measure)
     text = verdict
     if _is_reversed(row):
         text = "{} ranks in reverse: rows with higher scores are less often positive"
-    value = facts.text
-    if verdict == WELL and (ratio := as_estimate(row.get("oe_ratio"))).value is not None:
-        value += f"; {_format_estimate('O:E ratio', ratio, level)}"
-    sentence = f"{text.format(quote_if_ambiguous(model), fault)} ({value})"
     if text == UNSURE:
-        sentence = _describe_unadjusted_fault(model, facts, tests)
-    return verdict, sentence, facts.measure
+        return _describe_unadjusted_fault(model, facts, tests)
+    value = facts.text
+    ratio = as_estimate(row.get("oe_ratio"))
+    if verdict == WELL and ratio.value is not None:
+        value += f"; {_format_estimate('O:E ratio', ratio, level)}"
+    return f"{text.format(quote_if_ambiguous(model), fault)} ({value})"
+
+
+def _test_of_groups(model: str, tests: Sequence[Row]) -> Row:
+    """Return the last test of a model, which is that of groups; empty if it has none."""
+    return next((test for test in reversed(tests) if test["model"] == model), {})
 
 
 def _undetected_verdict(facts: _CalibrationFacts, *, is_well: bool, by_clusters: bool) -> str:
