@@ -99,10 +99,10 @@ class ClassPatterns(WeightedCounts):
     def tables(self) -> Counts:
         """The confusion matrix of each model, (k, C, C) in units: rows truth, columns labels."""
         c = len(self.classes)
-        found = np.zeros((len(self.models), c * c), self.n.dtype)
-        for i, table in enumerate(found):
+        cell_counts = np.zeros((len(self.models), c * c), self.n.dtype)
+        for i, table in enumerate(cell_counts):
             np.add.at(table, self.cells(i), self.n)
-        return found.reshape(-1, c, c)
+        return cell_counts.reshape(-1, c, c)
 
     def cells(self, i: int) -> Ints:
         """Return the index of each pattern's cell in the confusion matrix of model i, (m,)."""
@@ -153,12 +153,14 @@ class ClassScores(WeightedCounts):
 
     def most_probable(self) -> ScoreCounts:
         """Return the largest probabilities as scores, with correct rows as positives."""
-        wrong = self.p.argmax(axis=1) != self.truth
+        is_error = self.p.argmax(axis=1) != self.truth
         scores, place = np.unique(self.p.max(axis=1), return_inverse=True)
         m = len(scores)
-        both = place + m * wrong
-        positives, negatives = np.bincount(both, self.n, 2 * m).astype(np.int64).reshape(2, m)
-        owned = None if self.clusters is None else self.clusters.renumber(both, 2 * m)
+        score_and_error = place + m * is_error
+        positives, negatives = (
+            np.bincount(score_and_error, self.n, 2 * m).astype(np.int64).reshape(2, m)
+        )
+        owned = None if self.clusters is None else self.clusters.renumber(score_and_error, 2 * m)
         return ScoreCounts(scores, positives, negatives, self.unit, owned)
 
     def digest(self) -> str:
@@ -166,13 +168,13 @@ class ClassScores(WeightedCounts):
         return _digest(repr(self.classes), [self.truth, *self.p.T], self)
 
 
-def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:
-    found = sha256(names.encode("utf-8", "surrogatepass"))
-    for column in (*columns, from_units(one.n, one.unit)):
-        found.update(column.astype(f"<{column.dtype.kind}8").tobytes())
-    if one.clusters is not None:
-        found.update(one.clusters.digest().encode())
-    return found.hexdigest()
+def _digest(names: str, columns: Iterable[Any], statistic: ClassPatterns | ClassScores) -> str:
+    hasher = sha256(names.encode("utf-8", "surrogatepass"))
+    for column in (*columns, from_units(statistic.n, statistic.unit)):
+        hasher.update(column.astype(f"<{column.dtype.kind}8").tobytes())
+    if statistic.clusters is not None:
+        hasher.update(statistic.clusters.digest().encode())
+    return hasher.hexdigest()
 
 
 def label_patterns(
@@ -189,23 +191,31 @@ def label_patterns(
     labels: class indices (m,) of truth, then of each model; n (m,): counts; slices: row indices of
     each; owners (m,): the cluster, or sum of squared weights, of each row, or None.
     """
-    truth, *said = labels
-    votes = np.column_stack(said) if said else np.zeros((len(n), 0), np.int64)
+    truth, *model_labels = labels
+    votes = np.column_stack(model_labels) if model_labels else np.zeros((len(n), 0), np.int64)
 
-    def counted(n: Counts) -> ClassPatterns:
+    def count_labels(n: Counts) -> ClassPatterns:
         return ClassPatterns.from_labels(models, classes, truth, votes, n, unit, owners=owners)
 
-    return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
+    return {None: count_labels(n)} | {
+        label: count_labels(_only(n, rows)) for label, rows in slices.items()
+    }
 
 
-def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
+def class_order(check: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
     """Return the classes of truth, --classes and columns, in declared, then natural order."""
-    models, roles = settled.columns.models, settled.roles
-    names = {*judged.classes, *roles.classes, settled.positive}
+    models = settled.columns.models
+    roles = settled.roles
+    names = {*check.classes, *roles.classes, settled.positive}
     names |= {label for model in models if model.kind == "classes" for label in model.classes}
-    if rest := known_labels(judged.classes, roles) - names:  # as 1 next to 0, if predicted
-        said = zip(models, judged.grouped.votes, strict=True)
-        names |= rest & distinct_texts(v for m, votes in said if m.kind == "label" for v in votes)
+    if known := known_labels(check.classes, roles) - names:  # as 1 next to 0, if predicted
+        predicted = distinct_texts(
+            label
+            for model, votes in zip(models, check.grouped.votes, strict=True)
+            if model.kind == "label"
+            for label in votes
+        )
+        names |= known & predicted
     if len(names) < 2:
         names.add(f"not {settled.positive}")
     declared = tuple(dict.fromkeys(roles.classes))
@@ -213,51 +223,63 @@ def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]
 
 
 def grouped_labels(
-    judged: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
+    check: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
 ) -> Callable[[], dict[str | None, ClassPatterns]] | None:
     """Return the count of labels of more than two classes; None if a model has probabilities."""
-    raw, models = judged.grouped, settled.columns.models
+    patterns = check.grouped
+    models = settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
-    kept, slices = judged.evaluated_slices(settled)
-    said = {m.name: v for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"}
-    cells = ([column[i] for i in kept.tolist()] for column in (raw.truth, *said.values()))
-    labels, owners = [encode_classes(c, classes) for c in cells], select_owners(judged.owners, kept)
-    rows = (raw.n[kept], settled.unit, slices, owners)
-    return partial(label_patterns, [*said], classes, labels, *rows)
+    evaluated, slices = check.evaluated_slices(settled)
+    predicted = {
+        model.name: votes
+        for model, votes in zip(models, patterns.votes, strict=True)
+        if model.kind == "label"
+    }
+    labels = [
+        encode_classes([column[i] for i in evaluated.tolist()], classes)
+        for column in (patterns.truth, *predicted.values())
+    ]
+    owners = select_owners(check.owners, evaluated)
+    rows = (patterns.n[evaluated], settled.unit, slices, owners)
+    return partial(label_patterns, [*predicted], classes, labels, *rows)
 
 
-def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> dict[str | None, ClassPatterns]:
+def read_labels(
+    evaluated: EvaluatedRows, classes: tuple[str, ...]
+) -> dict[str | None, ClassPatterns]:
     """Count labels, or most probable classes (first of ties), of all models: one more pass."""
-    models = kept.settled.columns.models
+    models = evaluated.settled.columns.models
     places = [i for i, model in enumerate(models) if model.kind != "score"]
-    frames = kept.frames(labels=places, by=True, cluster=True)
+    frames = evaluated.frames(labels=places, by=True, cluster=True)
     keys = ["y", *(f"y{i}" for i in places)]
-    table, n, owners, slices = _count_equal_rows(kept, keys, frames)
-    said = (predicted_labels(models[i], table[f"y{i}"]) for i in places)
-    labels = [encode_classes(column, classes) for column in (table["y"].to_list(), *said)]
+    table, n, owners, slices = _count_equal_rows(evaluated, keys, frames)
+    model_labels = (predicted_labels(models[i], table[f"y{i}"]) for i in places)
+    labels = [encode_classes(column, classes) for column in (table["y"].to_list(), *model_labels)]
     names = [models[i].name for i in places]
-    return label_patterns(names, classes, labels, n, kept.settled.unit, slices, owners)
+    return label_patterns(names, classes, labels, n, evaluated.settled.unit, slices, owners)
 
 
 def read_class_scores(
-    kept: EvaluatedRows, i: int, classes: tuple[str, ...]
+    evaluated: EvaluatedRows, i: int, classes: tuple[str, ...]
 ) -> Mapping[str | None, ClassScores]:
     """Count the class probabilities of model i by slice: one pass; 0 for a missing column."""
-    model = kept.settled.columns.models[i]
+    model = evaluated.settled.columns.models[i]
     if model.kind != "classes":
         raise ValueError(f"{model.name} has no class probabilities")
     keys = ["y", *(f"p{k}" for k in range(len(model.classes)))]
-    frames = kept.frames(shares=i, by=True, cluster=True)
-    table, n, owners, slices = _count_equal_rows(kept, keys, frames)
+    frames = evaluated.frames(shares=i, by=True, cluster=True)
+    table, n, owners, slices = _count_equal_rows(evaluated, keys, frames)
     p = _probabilities(table, model, classes)
     truth = encode_classes(table["y"].to_list(), classes)
 
-    def counted(n: Counts) -> ClassScores:
-        unit = kept.settled.unit
+    def count_scores(n: Counts) -> ClassScores:
+        unit = evaluated.settled.unit
         return ClassScores.from_probabilities(classes, truth, p, n, unit, owners=owners)
 
-    return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
+    return {None: count_scores(n)} | {
+        label: count_scores(_only(n, rows)) for label, rows in slices.items()
+    }
 
 
 def _probabilities(table: nw.DataFrame[Any], model: ModelColumns, classes: Sequence[str]) -> Floats:
@@ -269,18 +291,18 @@ def _probabilities(table: nw.DataFrame[Any], model: ModelColumns, classes: Seque
 
 
 def _count_equal_rows(
-    kept: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
+    evaluated: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
 ) -> tuple[nw.DataFrame[Any], Counts, Owners | None, dict[str, Ints]]:
     """Return the distinct rows, with counts, clusters or squared weights, and slices."""
-    columns = kept.settled.columns
+    columns = evaluated.settled.columns
     keys = [*keys, *(f"b{j}" for j in range(len(columns.by)))]
     keys += ["c"] if columns.cluster is not None else []
     sums = [nw.col("w").sum()]
-    if kept.settled.weighed:
+    if evaluated.settled.weighed:
         sums += sums_of_weights()
     table = collect(concatenate_frames(frames).group_by(*keys).agg(*sums))
     owners: Owners | None = None
-    if kept.settled.weighed:
+    if evaluated.settled.weighed:
         owners = np.column_stack([table["q"].to_numpy(), table["h"].to_numpy()])
     elif columns.cluster is not None:
         owners = [str(as_text(value)) for value in table["c"].to_list()]
@@ -290,22 +312,22 @@ def _count_equal_rows(
 
 def _only(n: Counts, rows: Ints) -> Counts:
     """Return counts that are 0 outside some rows."""
-    found = np.zeros_like(n)
-    found[rows] = n[rows]
-    return found
+    counts_within = np.zeros_like(n)
+    counts_within[rows] = n[rows]
+    return counts_within
 
 
 def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     """Return the class index of each raw value."""
     place = {label: k for k, label in enumerate(classes)}
-    known = {value: place[str(as_text(value))] for value in set(values)}
-    return np.array([known[value] for value in values], np.int64)
+    index_of_value = {value: place[str(as_text(value))] for value in set(values)}
+    return np.array([index_of_value[value] for value in values], np.int64)
 
 
 def predicted_labels(model: ModelColumns, column: nw.Series[Any]) -> list[Any]:
     """Return labels; of class probabilities the classes at the indices of the largest."""
-    said: list[Any] = column.to_list()
-    return [model.classes[int(k)] for k in said] if model.kind == "classes" else said
+    labels: list[Any] = column.to_list()
+    return [model.classes[int(k)] for k in labels] if model.kind == "classes" else labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,16 +349,20 @@ class ProbabilityRows:
         return np.ones(len(self.truth), np.int64) if self.weights is None else self.weights
 
 
-def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
+def read_probability_rows(
+    evaluated: EvaluatedRows, i: int, classes: tuple[str, ...]
+) -> ProbabilityRows:
     """Read the evaluated rows with the class probabilities of model i, sorted by any ids."""
-    columns = kept.settled.columns
-    named, model = columns.id is not None, columns.models[i]
+    columns = evaluated.settled.columns
+    has_ids = columns.id is not None
+    model = columns.models[i]
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
-    picked += [*(["key"] if named else []), *(f"p{k}" for k in range(len(model.columns)))]
-    frames = kept.frames(shares=i, cluster=True, key=named)
+    picked += [*(["key"] if has_ids else []), *(f"p{k}" for k in range(len(model.columns)))]
+    frames = evaluated.frames(shares=i, cluster=True, key=has_ids)
     table = nw.concat([collect(frame.select(*picked)) for frame in frames])
-    table = table.sort("key") if named else table
-    truth, p = encode_classes(table["y"].to_list(), classes), _probabilities(table, model, classes)
+    table = table.sort("key") if has_ids else table
+    truth = encode_classes(table["y"].to_list(), classes)
+    p = _probabilities(table, model, classes)
     weights = table["w"].to_numpy().astype(np.int64) if columns.weight else None
     owners = cluster_numbers([table]) if columns.cluster else None
     return ProbabilityRows(truth, p, weights, owners)

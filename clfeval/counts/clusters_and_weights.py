@@ -41,8 +41,8 @@ class ClusterCounts:
             numbers, code = np.unique(names, return_inverse=True)
             texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
         else:
-            known, code = np.unique(np.asarray(names, object), return_inverse=True)
-            texts = known.tolist()
+            distinct_names, code = np.unique(np.asarray(names, object), return_inverse=True)
+            texts = distinct_names.tolist()
         return cls._from_codes(texts, code, place, n)
 
     @classmethod
@@ -65,32 +65,38 @@ class ClusterCounts:
         """Return the counts with pattern i renumbered as place[i]; several may share a number."""
         return self._from_codes(self.names, self._cluster_index, place[self.place], self.n)
 
-    def subtract(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
+    def subtract(self, part: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return the counts without those of a part, whose pattern i is place[i] here."""
-        width = 1 + max(int(one.max(initial=0)) for one in (self.place, place))
-        code = np.searchsorted(np.array(self.names, object), np.array(other.names, object))
-        taken = code[other._cluster_index] * width + place[other.place]
-        n, entry = self.n.copy(), self._cluster_index
-        n[np.searchsorted(entry * width + self.place, taken)] -= other.n
-        left = n != 0
-        there, code = np.unique(entry[left], return_inverse=True)
-        names = tuple(self.names[i] for i in there.tolist())
-        starts = np.searchsorted(code, np.arange(len(there)))
-        return ClusterCounts(names, self.place[left], n[left], starts)
+        width = 1 + max(int(places.max(initial=0)) for places in (self.place, place))
+        code = np.searchsorted(np.array(self.names, object), np.array(part.names, object))
+        part_keys = code[part._cluster_index] * width + place[part.place]
+        owner = self._cluster_index
+        n = self.n.copy()
+        n[np.searchsorted(owner * width + self.place, part_keys)] -= part.n
+        has_rows = n != 0
+        remaining, code = np.unique(owner[has_rows], return_inverse=True)
+        names = tuple(self.names[i] for i in remaining.tolist())
+        starts = np.searchsorted(code, np.arange(len(remaining)))
+        return ClusterCounts(names, self.place[has_rows], n[has_rows], starts)
 
-    def shared(self, other: ClusterCounts) -> tuple[Any, Any]:
-        """Return the clusters with rows in both statistics: their indices here, and there."""
-        mine, theirs = (np.array(one.names, object) for one in (self, other))
-        _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
-        return here, there
+    def shared(self, second: ClusterCounts) -> tuple[Any, Any]:
+        """Return the clusters with rows in both statistics: their indices in this and in that."""
+        first_names = np.array(self.names, object)
+        second_names = np.array(second.names, object)
+        _, first_indices, second_indices = np.intersect1d(
+            first_names, second_names, assume_unique=True, return_indices=True
+        )
+        return first_indices, second_indices
 
     def totals(self, weights: Floats) -> Floats:
         """Return the sums of pattern weights (w, m) over the rows of each cluster, (w, c)."""
-        found = np.zeros((len(weights), len(self)))
-        for row, each in zip(found, weights, strict=True):  # one at a time to save memory
+        totals = np.zeros((len(weights), len(self)))
+        for row, pattern_weights in zip(
+            totals, weights, strict=True
+        ):  # one at a time to save memory
             if len(self):
-                np.add.reduceat(each[self.place] * self.n, self.starts, out=row)
-        return found
+                np.add.reduceat(pattern_weights[self.place] * self.n, self.starts, out=row)
+        return totals
 
     @property
     def size(self) -> float:
@@ -104,8 +110,8 @@ class ClusterCounts:
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over clusters of products of two totals, for weights (w, m): (w, w)."""
-        each = self.totals(weights)
-        return np.asarray(each @ each.T)
+        totals = self.totals(weights)
+        return np.asarray(totals @ totals.T)
 
     def ranges(self, m: int, first: Ints, last: Ints) -> Floats:
         """Return sums over clusters of products of TP, FP, P and N in t score ranges, (t, 4, 4).
@@ -134,45 +140,49 @@ class ClusterCounts:
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and the kurtosis of each cluster total about 0, (w,)."""
-        each = self.totals(np.atleast_2d(np.asarray(weights)))
-        kurtosis = divide(len(self) * (each**4).sum(axis=1), (each**2).sum(axis=1) ** 2)
-        return np.asarray(each @ each.T), kurtosis
+        totals = self.totals(np.atleast_2d(np.asarray(weights)))
+        kurtosis = divide(len(self) * (totals**4).sum(axis=1), (totals**2).sum(axis=1) ** 2)
+        return np.asarray(totals @ totals.T), kurtosis
 
     def pairs(self, first: Bools) -> float:
         """Return the number of pairs (first patterns, others) that use each cluster once."""
         has, others = self.totals(np.array([first, ~first], np.float64)) > 0
         return float((has & others).sum() + min((has & ~others).sum(), (others & ~has).sum()))
 
-    def shares(self, part: Bools, whole: Bools) -> Floats:
+    def shares(self, hit_patterns: Bools, row_patterns: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
-        totals = (self.totals(which.astype(np.float64)) for which in (part, whole))
-        hits, rows = np.broadcast_arrays(*totals)
-        products = (hits, rows, hits * hits, hits * rows, rows * rows)
-        return np.array([one.sum(axis=1) for one in products])
+        hits, rows = np.broadcast_arrays(
+            self.totals(hit_patterns.astype(np.float64)),
+            self.totals(row_patterns.astype(np.float64)),
+        )
+        terms = (hits, rows, hits * hits, hits * rows, rows * rows)
+        return np.array([term.sum(axis=1) for term in terms])
 
-    def resample(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
+    def resample(self, kinds: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
         """Return counts of d kinds of rows, (d, m), in resampled clusters: (d, resamples)."""
-        return resampled_clusters(self.totals(which).T, resamples=resamples, rng=rng).T
+        return resampled_clusters(self.totals(kinds).T, resamples=resamples, rng=rng).T
 
     def bootstrap_counts(
         self, m: int, *, resamples: int, rng: np.random.Generator
     ) -> Iterator[Floats]:
         """Yield the counts of the m patterns in resampled clusters, (b, m) each."""
-        entry = self._cluster_index
+        owner = self._cluster_index
         for block in resampled_counts(np.ones(len(self)), resamples=resamples, rng=rng):
-            for some in np.array_split(block, max(1, len(block) * m // CELLS)):
-                yield np.array([np.bincount(self.place, n[entry] * self.n, m) for n in some])
+            for cluster_counts in np.array_split(block, max(1, len(block) * m // CELLS)):
+                yield np.array(
+                    [np.bincount(self.place, times[owner] * self.n, m) for times in cluster_counts]
+                )
 
     def split_into_folds(self, m: int, folds: int, rng: np.random.Generator) -> Counts:
         """Return the counts of the m patterns in random folds of whole clusters, (folds, m)."""
         fold = np.empty(len(self), np.int64)
         fold[rng.permutation(len(self))] = np.arange(len(self)) % folds
-        entry = fold[self._cluster_index] * m + self.place
-        return np.bincount(entry, self.n, folds * m).reshape(folds, m)
+        fold_and_pattern = fold[self._cluster_index] * m + self.place
+        return np.bincount(fold_and_pattern, self.n, folds * m).reshape(folds, m)
 
-    def having(self, which: Bools) -> int:
+    def having(self, patterns: Bools) -> int:
         """Return the number of clusters with rows of some patterns, (m,)."""
-        return len(np.unique(self._cluster_index[which[self.place]]))
+        return len(np.unique(self._cluster_index[patterns[self.place]]))
 
     @property
     def _cluster_index(self) -> Ints:
@@ -183,8 +193,8 @@ class ClusterCounts:
         """Return the sha256 of the counts in the clusters, independent of cluster names."""
         entries = zip(self.place.tolist(), self.n.tolist(), strict=True)
         texts = [f"{place}:{n!r}" for place, n in entries]
-        ends = np.append(self.starts, len(texts)).tolist()
-        lines = sorted(" ".join(texts[start:end]) for start, end in pairwise(ends))
+        bounds = np.append(self.starts, len(texts)).tolist()
+        lines = sorted(" ".join(texts[start:end]) for start, end in pairwise(bounds))
         return sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -260,18 +270,19 @@ class RowWeights:
         """The effective weight of a row: sum w² / sum w."""
         return float(divide(self.squares.sum(), self.n.sum()))
 
-    def among(self, which: Bools) -> RowWeights:
+    def among(self, patterns: Bools) -> RowWeights:
         """Return the weights of some patterns only."""
-        return RowWeights(self.n[which], self.raw[which], self.largest[which])
+        return RowWeights(self.n[patterns], self.raw[patterns], self.largest[patterns])
 
-    def subtract(self, other: RowWeights, place: Ints) -> RowWeights:
+    def subtract(self, part: RowWeights, place: Ints) -> RowWeights:
         """Return the weights without those of a part, whose pattern i is place[i] here.
 
         The largest weight of a pattern that is left may be that of a row of the part.
         """
-        n, raw = self.n.copy(), self.raw.copy()
-        n[place] -= other.n
-        raw[place] -= other.raw
+        n = self.n.copy()
+        raw = self.raw.copy()
+        n[place] -= part.n
+        raw[place] -= part.raw
         return RowWeights(n, np.where(n > 0, raw, 0.0), self.largest)
 
     def renumber(self, place: Ints, m: int = 0) -> RowWeights:
@@ -323,16 +334,20 @@ class RowWeights:
         """Return the effective number of pairs of a row of the first patterns and another row."""
         return min(self.among(first).size, self.among(~first).size)
 
-    def shares(self, part: Bools, whole: Bools) -> Floats:
+    def shares(self, hit_patterns: Bools, row_patterns: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
-        one, both, all_of = (which.astype(np.float64) for which in (part, part & whole, whole))
-        n, squares = self.n, self.squares
-        found = (one @ n, all_of @ n, one @ squares, both @ squares, all_of @ squares)
-        return np.array(np.broadcast_arrays(*found))
+        hits = hit_patterns.astype(np.float64)
+        rows = row_patterns.astype(np.float64)
+        row_hits = (hit_patterns & row_patterns).astype(np.float64)
+        n = self.n
+        squares = self.squares
+        sums = (hits @ n, rows @ n, hits @ squares, row_hits @ squares, rows @ squares)
+        return np.array(np.broadcast_arrays(*sums))
 
-    def resample(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
+    def resample(self, kinds: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
         """Return bootstrap sums of weights of d disjoint kinds of rows, (d, m): (d, resamples)."""
-        n, squares = which @ self.n, which @ self.squares
+        n = kinds @ self.n
+        squares = kinds @ self.squares
         return np.concatenate([*resampled_weights(n, squares, resamples=resamples, rng=rng)]).T
 
     def bootstrap_counts(
@@ -417,51 +432,60 @@ class Statistic(Protocol):
         ...
 
 
-def pattern_entries(one: Statistic, *names: str) -> tuple[list[Any], Counts, Owners | None]:
+def pattern_entries(statistic: Statistic, *names: str) -> tuple[list[Any], Counts, Owners | None]:
     """Return columns, counts and owners of a statistic, by cluster if it has clusters."""
-    columns, clusters = [getattr(one, name) for name in names], one.clusters
+    columns = [getattr(statistic, name) for name in names]
+    clusters = statistic.clusters
     if isinstance(clusters, ClusterCounts):
         return [column[clusters.place] for column in columns], clusters.n, clusters.owners
-    return columns, one.n, None if clusters is None else clusters.owners
+    return columns, statistic.n, None if clusters is None else clusters.owners
 
 
 def concatenate_statistics(
-    one: Statistic, other: Statistic, *names: str
+    first: Statistic, second: Statistic, *names: str
 ) -> tuple[list[Any], Counts, Owners | None]:
     """Return columns, counts and owners of two statistics, concatenated."""
-    if type(one.clusters) is not type(other.clusters):
+    if type(first.clusters) is not type(second.clusters):
         raise ValueError("only one of the two is counted by clusters")
-    (mine, n, owners), (theirs, more, others) = (pattern_entries(x, *names) for x in (one, other))
-    columns = [np.concatenate(pair) for pair in zip(mine, theirs, strict=True)]
-    both: Owners | None = None
-    if isinstance(owners, np.ndarray):
-        both = np.concatenate([owners, others])
-    elif owners is not None and others is not None:
-        both = [*owners, *others]
-    return columns, np.concatenate([n, more]), both
+    first_columns, first_n, first_owners = pattern_entries(first, *names)
+    second_columns, second_n, second_owners = pattern_entries(second, *names)
+    columns = [np.concatenate(pair) for pair in zip(first_columns, second_columns, strict=True)]
+    owners: Owners | None = None
+    if isinstance(first_owners, np.ndarray):
+        owners = np.concatenate([first_owners, second_owners])
+    elif first_owners is not None and second_owners is not None:
+        owners = [*first_owners, *second_owners]
+    return columns, np.concatenate([first_n, second_n]), owners
 
 
-def subtract_part(one: T, part: T, *names: str) -> T:
+def subtract_part(statistic: T, part: T, *names: str) -> T:
     """Return a statistic without the counts of a part; patterns without rows keep count 0."""
-    whole, some = cast("Any", one), cast("Any", part)
-    columns = [np.column_stack([getattr(x, name) for name in names]) for x in (whole, some)]
-    _, group = np.unique(np.concatenate(columns), axis=0, return_inverse=True)
-    here, there = np.split(group.ravel(), [len(whole.n)])
-    at = np.empty(len(here), np.int64)
-    at[here] = np.arange(len(here))
-    n, place = whole.n.copy(), at[there]
-    n[place] -= some.n
-    left = subtract_owners(whole.clusters, some.clusters, place)
-    return cast("T", replace(whole, n=n, clusters=left))
+    minuend: Any = statistic
+    subtrahend: Any = part
+    columns = [
+        np.column_stack([getattr(counts, name) for name in names])
+        for counts in (minuend, subtrahend)
+    ]
+    _, pattern = np.unique(np.concatenate(columns), axis=0, return_inverse=True)
+    pattern, part_pattern = np.split(pattern.ravel(), [len(minuend.n)])
+    place_of_pattern = np.empty(len(pattern), np.int64)
+    place_of_pattern[pattern] = np.arange(len(pattern))
+    place = place_of_pattern[part_pattern]
+    n = minuend.n.copy()
+    n[place] -= subtrahend.n
+    owners = subtract_owners(minuend.clusters, subtrahend.clusters, place)
+    return cast("T", replace(minuend, n=n, clusters=owners))
 
 
-def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
+def subtract_owners(owners: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
     """Return cluster counts or row weights without those of a part with patterns at `place`."""
-    return None if one is None or part is None else cast("Any", one).subtract(part, place)
+    return None if owners is None or part is None else cast("Any", owners).subtract(part, place)
 
 
-def select_owners(owners: Owners | None, which: Ints) -> Owners | None:
+def select_owners(owners: Owners | None, places: Ints) -> Owners | None:
     """Return the owners of some entries."""
     if owners is None:
         return None
-    return owners[which] if isinstance(owners, np.ndarray) else [owners[i] for i in which.tolist()]
+    return (
+        owners[places] if isinstance(owners, np.ndarray) else [owners[i] for i in places.tolist()]
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from math import floor, frexp, inf, log10, nextafter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -55,19 +55,20 @@ def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> fl
     large as the sum of all weights allows, which is at most `most` units; weights are rounded to
     that, by less than one part in 10**12 of the greatest for a million rows.
     """
-    weight, places = nw.col("w"), range(1, _PLACES + 1)
+    weight = nw.col("w")
+    places = range(1, _PLACES + 1)
     # polars divides by a constant by multiplying with its inverse, which is not exact
     rounded = ((weight * 10.0**d).round(0) / (weight * 0.0 + 10.0**d) for d in places)
     sums = {"rows": nw.len(), "greatest": weight.max()}
     for d, back in zip(places, rounded, strict=True):
         sums[f"d{d}"] = (back != weight).cast(nw.Int64).sum()
     picked = (frame.select(w=nw.col(column).cast(nw.Float64)) for frame in frames)
-    found = [collect(frame.select(**sums)).rows(named=True)[0] for frame in picked]
-    greatest = max(row["greatest"] or 0.0 for row in found)
-    bound = greatest * sum(row["rows"] for row in found)
+    summaries = [collect(frame.select(**sums)).rows(named=True)[0] for frame in picked]
+    greatest = max(row["greatest"] or 0.0 for row in summaries)
+    bound = greatest * sum(row["rows"] for row in summaries)
     for d in places:
         small = greatest * 10.0**d < _MAX_EXACT_UNITS and bound * 10.0**d <= most
-        if small and not any(row[f"d{d}"] for row in found):
+        if small and not any(row[f"d{d}"] for row in summaries):
             return 10.0**d
     return 2.0 ** min(frexp(most)[1] - 1 - frexp(bound)[1], _FINEST)
 
@@ -86,11 +87,11 @@ def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
     if unit == 1 or log10(unit).is_integer():
         return 0.0
     weight = nw.col(column).cast(nw.Float64)
-    least = []
+    smallest = []
     for frame in frames:
-        some = frame.select(w=weight).filter(nw.col("w") > 0)
-        least += collect(some.select(nw.col("w").min()))["w"].drop_nulls().to_list()
-    return 0.5 / (min(least) * unit) if least else 0.0
+        positive_weights = frame.select(w=weight).filter(nw.col("w") > 0)
+        smallest += collect(positive_weights.select(nw.col("w").min()))["w"].drop_nulls().to_list()
+    return 0.5 / (min(smallest) * unit) if smallest else 0.0
 
 
 def in_units(weight: nw.Expr, unit: float) -> nw.Expr:
@@ -98,8 +99,8 @@ def in_units(weight: nw.Expr, unit: float) -> nw.Expr:
     number = weight.cast(nw.Float64)
     if unit == 1:
         return number
-    whole = (number * unit).round(0).cast(nw.Int64)
-    return nw.when(number > 0).then(nw.max_horizontal(whole, nw.lit(1))).otherwise(whole)
+    units = (number * unit).round(0).cast(nw.Int64)
+    return nw.when(number > 0).then(nw.max_horizontal(units, nw.lit(1))).otherwise(units)
 
 
 def squares_of(column: str) -> nw.Expr:
@@ -126,28 +127,29 @@ def from_units(n: Number, unit: float) -> Any:
     return n if unit == 1 else n / unit
 
 
-def stack_arrays(one: object, other: object, *names: str) -> list[Counts]:
+def stack_arrays(first: object, second: object, *names: str) -> list[Counts]:
     """Return the named arrays of two statistics, concatenated."""
-    return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
+    return [np.concatenate([getattr(first, name), getattr(second, name)]) for name in names]
 
 
 def add_statistics(
-    one: S, other: S, build: Callable[..., S], given: Sequence[str], *columns: str
+    first: S, second: S, build: Callable[..., S], shared_names: Sequence[str], *columns: str
 ) -> S:
     """Return the counts of the rows of both; ValueError where the names in `given` differ."""
-    names, others = ([getattr(part, name) for name in given] for part in (one, other))
-    if names != others:
-        which = f": {names[0]} and {others[0]}" if len(given) == 1 else ""
-        raise ValueError(f"different {', or different '.join(given)}{which}")
-    parts, n, owners = clusters_and_weights.concatenate_statistics(one, other, *columns)
-    return build(*names, *parts, n, common_unit(one, other), owners=owners)
+    names = [getattr(first, name) for name in shared_names]
+    second_names = [getattr(second, name) for name in shared_names]
+    if names != second_names:
+        difference = f": {names[0]} and {second_names[0]}" if len(shared_names) == 1 else ""
+        raise ValueError(f"different {', or different '.join(shared_names)}{difference}")
+    parts, n, owners = clusters_and_weights.concatenate_statistics(first, second, *columns)
+    return build(*names, *parts, n, common_unit(first, second), owners=owners)
 
 
-def common_unit(one: WithUnit, other: WithUnit) -> float:
+def common_unit(first: WithUnit, second: WithUnit) -> float:
     """Return the common unit of two statistics; ValueError if their units differ."""
-    unit: float = one.unit
-    if unit != other.unit:
-        raise ValueError(f"different units: {unit:g} and {other.unit:g} make one")
+    unit: float = first.unit
+    if unit != second.unit:
+        raise ValueError(f"different units: {unit:g} and {second.unit:g} make one")
     return unit
 
 
@@ -216,33 +218,36 @@ class PatternCounts(WeightedCounts):
         if self.clusters is None:
             return None
         truth = self.truth[:, None]
-        which = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
-        return clusters_and_weights.table_products(self.clusters, which.T.astype(np.float64))
+        kinds = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
+        return clusters_and_weights.table_products(self.clusters, kinds.T.astype(np.float64))
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
         """Replace each group by one model that detects what any member does."""
         if not groups:
             return self
-        together, turned = group_members(self.models, groups), target == "negative"
-        votes = merge_member_votes(self.votes ^ turned, together) ^ turned
-        return replace(self, models=tuple(together), votes=votes)
+        members = group_members(self.models, groups)
+        is_reversed = target == "negative"
+        votes = merge_member_votes(self.votes ^ is_reversed, members) ^ is_reversed
+        return replace(self, models=tuple(members), votes=votes)
 
     def targets(self, target: str) -> TargetCounts:
         """Return the counts seen from the target class: `positive`, or `negative` (reversed)."""
-        found, wanted = self.votes, self.truth
+        votes = self.votes
+        is_target = self.truth
         if target == "negative":
-            found, wanted = ~found, ~wanted
+            votes = ~votes
+            is_target = ~is_target
         clusters = None
         if self.clusters is not None:  # patterns of the target class come first
             place = np.empty(len(self.n), np.int64)
-            place[np.argsort(~wanted, kind="stable")] = np.arange(len(self.n))
+            place[np.argsort(~is_target, kind="stable")] = np.arange(len(self.n))
             clusters = self.clusters.renumber(place)
         return TargetCounts(
             self.models,
-            found[wanted],
-            self.n[wanted],
-            found[~wanted],
-            self.n[~wanted],
+            votes[is_target],
+            self.n[is_target],
+            votes[~is_target],
+            self.n[~is_target],
             self.unit,
             clusters,
         )
@@ -312,14 +317,12 @@ class ConfusionCounts(WeightedCounts):
 
     def display_units(self, name: str) -> Counts:
         """Return cells or totals, (k,), as rows or weights."""
-        found: Counts = from_units(getattr(self, name), self.unit)
-        return found
+        return cast("Counts", from_units(getattr(self, name), self.unit))
 
     @property
     def rows(self) -> Counts:
         """Number of rows of each model, (k,), or their weight."""
-        found: Counts = from_units(self.positives + self.negatives, self.unit)
-        return found
+        return cast("Counts", from_units(self.positives + self.negatives, self.unit))
 
     @classmethod
     def from_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
@@ -327,14 +330,14 @@ class ConfusionCounts(WeightedCounts):
         sides = []
         for rows in (patterns.truth, ~patterns.truth):
             n, votes = patterns.n[rows], patterns.votes[rows]
-            found = n @ votes
+            predicted_positive = n @ votes
             total = np.full(len(patterns.models), n.sum())
-            sides.append((found, total - found, total))
+            sides.append((predicted_positive, total - predicted_positive, total))
         (tp, fn, positives), (fp, tn, negatives) = sides
         sums, k, unit = patterns.products(), len(patterns.models), patterns.unit
         if sums is not None:
-            mine = np.array([(i, k + i, 2 * k, 2 * k + 1) for i in range(k)])
-            sums = sums[mine[:, :, None], mine[:, None, :]]
+            indices = np.array([(i, k + i, 2 * k, 2 * k + 1) for i in range(k)])
+            sums = sums[indices[:, :, None], indices[:, None, :]]
         largest = clusters_and_weights.largest_weights(patterns.clusters, k)
         cells = (tp, fp, fn, tn, positives, negatives)
         return cls(patterns.models, *cells, unit, sums, largest)
@@ -365,7 +368,7 @@ class ConfusionCounts(WeightedCounts):
         """Return the tables at some indices, in any order, with repeats."""
         every = np.arange(len(self.models))[places]
         cells = (self.tp, self.fp, self.fn, self.tn, self.positives, self.negatives)
-        tp, fp, fn, tn, p, n = (one[every] for one in cells)
+        tp, fp, fn, tn, p, n = (cell[every] for cell in cells)
         names = tuple(self.models[i] for i in every.tolist())
         sums = None if self.sums is None else self.sums[every]
         largest = None if self.largest is None else self.largest[every]
@@ -378,9 +381,9 @@ class ConfusionCounts(WeightedCounts):
         models = tuple(dict.fromkeys((*self.models, *other.models)))
         place = {model: i for i, model in enumerate(models)}
         totals = np.zeros((6, len(models)), np.result_type(self.tp, other.tp))
-        for one in (self, other):
-            cells = (one.tp, one.fp, one.fn, one.tn, one.positives, one.negatives)
-            totals[:, [place[model] for model in one.models]] += cells
+        for table in (self, other):
+            cells = (table.tp, table.fp, table.fn, table.tn, table.positives, table.negatives)
+            totals[:, [place[model] for model in table.models]] += cells
         tp, fp, fn, tn, p, n = totals
         return ConfusionCounts(models, tp, fp, fn, tn, p, n, common_unit(self, other))
 
@@ -390,5 +393,8 @@ class ConfusionCounts(WeightedCounts):
         names = zip(self.models, numbers, strict=True)
         lines = [f"{name!r} {' '.join(map(repr, cells))}" for name, cells in names]
         if self.sums is not None:
-            lines = [f"{line} {one}" for line, one in zip(lines, self.sums.tolist(), strict=True)]
+            lines = [
+                f"{line} {products}"
+                for line, products in zip(lines, self.sums.tolist(), strict=True)
+            ]
         return sha256("\n".join(sorted(lines)).encode()).hexdigest()
