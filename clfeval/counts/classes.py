@@ -208,14 +208,15 @@ def class_order(check: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
     roles = settled.roles
     names = {*check.classes, *roles.classes, settled.positive}
     names |= {label for model in models if model.kind == "classes" for label in model.classes}
-    if known := known_labels(check.classes, roles) - names:  # as 1 next to 0, if predicted
+    likely = known_labels(check.classes, roles) - names  # as 1 next to 0, if predicted
+    if likely:
         predicted = distinct_texts(
             label
             for model, votes in zip(models, check.grouped.votes, strict=True)
             if model.kind == "label"
             for label in votes
         )
-        names |= known & predicted
+        names |= likely & predicted
     if len(names) < 2:
         names.add(f"not {settled.positive}")
     declared = tuple(dict.fromkeys(roles.classes))

@@ -58,7 +58,7 @@ def count_predictions(
         "--run": opened.roles.run,
         "--sampling-weights": opened.roles.sampling_weights,
     }
-    for flag in [flag for flag, given in needs.items() if given and elsewhere]:
+    for flag in [flag for flag, value in needs.items() if value and elsewhere]:
         raise bad_option(
             f"{OPTION}{flag}{END} needs rows, which stay in the engine",
             f"leave {OPTION}--engine{END} out",
@@ -66,26 +66,28 @@ def count_predictions(
     if top is not None and opened.roles.threshold:
         raise bad_option(f"{OPTION}--top{END} and {OPTION}--threshold{END} cannot be combined")
     try:
-        counted = _count_as_read(opened, any_range=any_range or top is not None)
-        check_calibrators(counted)
-        if counted.roles.scores not in (None, EXACT):
-            _ = counted.bits  # raises where buckets are impossible
-        if elsewhere and counted.multiclass:
-            what = f"of {len(counted.order)} classes rows are needed, which stay in the engine"
+        counts = _count_as_read(opened, any_range=any_range or top is not None)
+        check_calibrators(counts)
+        if counts.roles.scores not in (None, EXACT):
+            _ = counts.bits  # raises where buckets are impossible
+        if elsewhere and counts.multiclass:
+            message = f"of {len(counts.order)} classes rows are needed, which stay in the engine"
             raise UsageError.new(
-                what, "needs-predictions", hint=f"add {OPTION}--positive CLASS{END}"
+                message, "needs-predictions", hint=f"add {OPTION}--positive CLASS{END}"
             )
         if elsewhere and labels:
-            refuse_fractions(counted)
-            kept = counted.kept
-            none = StoredRows(kept.settled, kept.mode, (), (), kept.complete, kept.rows)
-            return replace(counted, kept=none)
+            refuse_fractions(counts)
+            evaluated = counts.kept
+            no_rows = StoredRows(
+                evaluated.settled, evaluated.mode, (), (), evaluated.complete, evaluated.rows
+            )
+            return replace(counts, kept=no_rows)
         if elsewhere:
-            return _as_stored(counted, opened)
+            return _as_stored(counts, opened)
         if top is None:
-            return counted
-        cuts, highest = find_top_rows(counted.kept, top, counted.patterns.rows)
-        settled = counted.kept.settled
+            return counts
+        cuts, highest = find_top_rows(counts.kept, top, counts.patterns.rows)
+        settled = counts.kept.settled
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=highest)
     except engine_errors() as error:
@@ -117,14 +119,14 @@ def refuse_multilabel(counts: PredictionCounts) -> None:
     refuse_class_columns_not_in_truth(counts.name, counts.models, [*classes, *declared])
 
 
-def _as_stored(counted: PredictionCounts, opened: Predictions) -> PredictionCounts:
+def _as_stored(counts: PredictionCounts, opened: Predictions) -> PredictionCounts:
     """Return the counts as if they were read from a file: rows stay where they are."""
-    table, about = count_table(counted)
+    table, about = count_table(counts)
     native = nw.from_native(table.lazy())
     file = TableFile(opened.files[0].name, tuple(table.columns), native=native)
     stored = PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
     settled = stored.kept.settled
-    as_read = counted.kept.settled.columns  # how scores were read, for notes
+    as_read = counts.kept.settled.columns  # how scores were read, for notes
     columns = replace(
         settled.columns,
         scaled=as_read.scaled,
@@ -188,17 +190,17 @@ def _count_patterns(
         if opened is not None and not opened.whole and has_other_facts(grouped, settled):
             raise settings.OtherFacts
         refuse_scores_outside(settled, grouped.ranges)
-        judged = check_patterns(grouped, settled)
-        better = corrected_settings(judged, settled)
+        check = check_patterns(grouped, settled)
+        better = corrected_settings(check, settled)
         if better is None:
             break
         settled = better
-    refuse_invalid_patterns(judged, settled, any_range=any_range)
-    sampling = settled.roles.sampling_weights or judged.grouped.n.dtype.kind == "f"
+    refuse_invalid_patterns(check, settled, any_range=any_range)
+    sampling = settled.roles.sampling_weights or check.grouped.n.dtype.kind == "f"
     if settled.columns.weight is not None and sampling:
-        judged, settled = _count_in_units(settled, settled.columns.weight)
-    counted = PredictionCounts.from_patterns(judged, settled, top)
+        check, settled = _count_in_units(settled, settled.columns.weight)
+    counts = PredictionCounts.from_patterns(check, settled, top)
     check_thresholds(settled)
-    if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:
+    if settled.columns.run and f"{settled.columns.run}=(missing)" in counts.slices:
         refuse_rows_without_run(settled)
-    return counted
+    return counts

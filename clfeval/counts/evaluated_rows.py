@@ -52,12 +52,12 @@ def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
 
 def facet_of(label: str, facets: Facets) -> tuple[str, ...]:
     """Return the columns of a slice's name; if several match, the longest list."""
-    named = (one for one in facets if label.startswith(f"{one[0]}="))
-    return max(
-        (one for one in named if all(f", {name}=" in label for name in one[1:])),
-        key=len,
-        default=(),
-    )
+
+    def matches(first: str, *further: str) -> bool:
+        in_label = (f", {name}=" in label for name in further)
+        return label.startswith(f"{first}=") and all(in_label)
+
+    return max((columns for columns in facets if matches(*columns)), key=len, default=())
 
 
 # the value of a slice that is a bin of numbers: `under 40`, `40 to <65`, `65 or more`
@@ -120,23 +120,23 @@ def slice_rows_of_tables(
 
 def _rows_by_label(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
     """Return row indices of each label, in natural order; DataError for a label of two columns."""
-    found: dict[str, Ints] = {}
+    rows_by_label: dict[str, Ints] = {}
     for labels, code in facets:
         ordered = sorted({*labels}, key=slice_sort_key)
         rank = {label: i for i, label in enumerate(ordered)}
         kind = np.uint16 if len(ordered) < 2**16 else np.int64  # 16 bits are sorted faster
         rows = np.array([rank[label] for label in labels], kind)[code]
         order = np.argsort(rows, kind="stable")
-        ends = np.searchsorted(rows[order], np.arange(len(ordered) + 1)).tolist()
-        parts = [order[start:end] for start, end in pairwise(ends)]
-        if twice := [label for label in ordered if label in found]:
+        bounds = np.searchsorted(rows[order], np.arange(len(ordered) + 1)).tolist()
+        parts = [order[start:end] for start, end in pairwise(bounds)]
+        if twice := [label for label in ordered if label in rows_by_label]:
             raise DataError.new(
                 f"slices of different columns have the name '{twice[0]}'",
                 "same-slice",
                 hint=f"run once for each {OPTION}--by{END} column",
             )
-        found |= dict(zip(ordered, parts, strict=True))
-    return found
+        rows_by_label |= dict(zip(ordered, parts, strict=True))
+    return rows_by_label
 
 
 Target = Literal["positive", "negative", "all"]
@@ -188,18 +188,20 @@ class EvaluatedRows:
             picked["key"] = nw.col(KEY).cast(nw.String)
         if cluster and columns.cluster is not None:
             picked["c"] = nw.col(columns.cluster)
-        found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
+        files = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         frames = []
-        of = [columns.models[i] for i in (*scores, *([] if shares is None else [shares]))]
-        for one in found:
-            frame = self._among(one, target)
-            frame = with_shortest_decimals(frame, [name for model in of for name in model.columns])
+        score_models = [columns.models[i] for i in (*scores, *([] if shares is None else [shares]))]
+        for file_rows in files:
+            frame = self._among(file_rows, target)
+            frame = with_shortest_decimals(
+                frame, [name for model in score_models for name in model.columns]
+            )
             truth = _one_of(frame, columns.truth, self.positive_values)
             if by and columns.by:
                 types = frame.collect_schema()
                 picked |= {f"b{j}": slice_column(name, types) for j, name in enumerate(columns.by)}
-            said = self._predictions(frame, votes, scores, labels, shares)
-            frames.append(frame.select(t=truth, **picked, **said))
+            predictions = self._predictions(frame, votes, scores, labels, shares)
+            frames.append(frame.select(t=truth, **picked, **predictions))
         return frames
 
     def _predictions(
@@ -211,64 +213,70 @@ class EvaluatedRows:
         shares: int | None,
     ) -> dict[str, nw.Expr]:
         """Return the votes, scores, labels and probabilities of the models in a frame."""
-        settled, said, types = self.settled, dict[str, nw.Expr](), frame.collect_schema()
+        settled = self.settled
+        types = frame.collect_schema()
+        predictions = dict[str, nw.Expr]()
         for i, model in enumerate(settled.columns.models if votes else ()):
             if model.kind == "label":
-                said[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
+                predictions[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
             else:
-                said[f"v{i}"] = predicts_positive(model, settled, types)
+                predictions[f"v{i}"] = predicts_positive(model, settled, types)
         for i in scores:
-            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive)
+            predictions[f"s{i}"] = score_column(settled.columns.models[i], settled.positive)
         for i in labels:
             model = settled.columns.models[i]
-            said[f"y{i}"] = (
+            predictions[f"y{i}"] = (
                 nw.col(model.columns[0]) if model.kind == "label" else most_probable_class(model)
             )
         if shares is not None:
-            each = score_columns(settled.columns.models[shares])
-            said |= {f"p{k}": score for k, score in enumerate(each)}
-        return said
+            class_scores = score_columns(settled.columns.models[shares])
+            predictions |= {f"p{k}": score for k, score in enumerate(class_scores)}
+        return predictions
 
     def runs_of_rows(self) -> tuple[int, list[int]]:
         """Return the numbers of ids, and of rows by run; DataError if truth differs by run."""
         rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
-            what = f"'{truths['key'].min()}' has a different truth in another run"
-            what += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
-            hint, column = "all rows of an id must have the same truth", self.settled.columns.id
+            message = f"'{truths['key'].min()}' has a different truth in another run"
+            message += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
+            hint = "all rows of an id must have the same truth"
+            column = self.settled.columns.id
             name = self.settled.name
-            raise DataError.new(what, "conflicting-truth", name, None, column, hint=hint)
+            raise DataError.new(message, "conflicting-truth", name, None, column, hint=hint)
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
     def likely_cluster(self) -> str | None:
         """Return an unused column that is named like clusters and has repeated values, or None."""
-        settled, columns = self.settled, self.settled.columns
+        settled = self.settled
+        columns = settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
         unused = [name for name in settled.profiles if name not in used]
         name = find_column(unused, ColumnNames.CLUSTER)
-        each = len(columns.models) if settled.layout.models else 1  # rows of an observation
-        seen = min(self.rows, SAMPLE_ROWS // each)
-        alike = name is not None and len(settled.profiles[name].texts) < _DISTINCT * seen
-        return name if alike else None
+        rows_each = len(columns.models) if settled.layout.models else 1  # rows of an observation
+        observations = min(self.rows, SAMPLE_ROWS // rows_each)
+        is_repeated = (
+            name is not None and len(settled.profiles[name].texts) < _DISTINCT * observations
+        )
+        return name if is_repeated else None
 
     def _among(self, frame: Frame, target: Target) -> Frame:
         """Keep rows without missing values, of weight above 0, and of the target class."""
         columns = self.settled.columns
-        wanted = [nw.col(columns.weight) != 0] if columns.weight is not None else []
+        conditions = [nw.col(columns.weight) != 0] if columns.weight is not None else []
         if not self.complete:  # if complete, further columns need not be read
             schema = frame.collect_schema()
             labels = [m.columns[0] for m in columns.models if m.kind == "label"]
             for name in (columns.truth, *labels):
-                wanted.append(~nw.col(name).is_null())
-                wanted += [~nw.col(name).is_nan()] if schema[name].is_float() else []
+                conditions.append(~nw.col(name).is_null())
+                conditions += [~nw.col(name).is_nan()] if schema[name].is_float() else []
             scored = [model for model in columns.models if model.kind != "label"]
-            wanted += [~lacks_score(model, self.settled) for model in scored]
+            conditions += [~lacks_score(model, self.settled) for model in scored]
         if target != "all":
             positive = _one_of(frame, columns.truth, self.positive_values)
-            wanted.append(positive if target == "positive" else ~positive)
-        return frame.filter(*wanted) if wanted else frame
+            conditions.append(positive if target == "positive" else ~positive)
+        return frame.filter(*conditions) if conditions else frame
 
 
 def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
@@ -333,34 +341,39 @@ class JointCounts(patterns.WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
         places = patterns.order_by_name(self.models)
-        found = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
-        found.update(np.packbits(self.truth).tobytes())
+        hasher = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
+        hasher.update(np.packbits(self.truth).tobytes())
         for i in places:
-            found.update(np.packbits(self.votes[:, i]).tobytes())
+            hasher.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
-                found.update(self.scores[:, i].astype("<f8").tobytes())
+                hasher.update(self.scores[:, i].astype("<f8").tobytes())
         n = patterns.from_units(self.n, self.unit)
-        found.update(n.astype(f"<{n.dtype.kind}8").tobytes())
-        return found.hexdigest()
+        hasher.update(n.astype(f"<{n.dtype.kind}8").tobytes())
+        return hasher.hexdigest()
 
 
-def joint_counts(kept: EvaluatedRows) -> JointCounts:
+def joint_counts(evaluated: EvaluatedRows) -> JointCounts:
     """Count the distinct rows of the whole table, with scores of all models: one more pass."""
-    models = tuple(model.name for model in kept.settled.columns.models)
-    scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
+    models = tuple(model.name for model in evaluated.settled.columns.models)
+    scored = [
+        i for i, model in enumerate(evaluated.settled.columns.models) if model.kind != "label"
+    ]
     places = patterns.order_by_name(models)
     keys = ["t", *(f"v{i}" for i in places), *(f"s{i}" for i in places if i in scored)]
-    rows = concatenate_frames(kept.frames(votes=True, scores=scored))
+    rows = concatenate_frames(evaluated.frames(votes=True, scores=scored))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
-    m, k = len(table), len(models)
+    m = len(table)
+    k = len(models)
     # column-major, as they are used column by column
-    votes, scores = np.empty((m, k), bool, order="F"), np.full((m, k), np.nan, order="F")
+    votes = np.empty((m, k), bool, order="F")
+    scores = np.full((m, k), np.nan, order="F")
     for i in range(k):
         votes[:, i] = table[f"v{i}"].to_numpy()
     for i in scored:
         scores[:, i] = table[f"s{i}"].to_numpy()
-    truth, n = table["t"].to_numpy().astype(bool), table["w"].to_numpy().astype(np.int64)
-    return JointCounts(models, truth, votes, scores, n, kept.settled.unit)
+    truth = table["t"].to_numpy().astype(bool)
+    n = table["w"].to_numpy().astype(np.int64)
+    return JointCounts(models, truth, votes, scores, n, evaluated.settled.unit)
 
 
 def list_exclusive(

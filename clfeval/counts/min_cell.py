@@ -105,9 +105,9 @@ def hide_small_cells(
     for place, model in enumerate(description["models"]):
         groups, cut = _groups_of_model(table, description, place, by, slices)
         earlier = [
-            other
-            for earlier_place, other in enumerate(divided)
-            if _may_rank_alike(groups, other.groups)
+            earlier_model
+            for earlier_place, earlier_model in enumerate(divided)
+            if _may_rank_alike(groups, earlier_model.groups)
             and not _labels_cross(table, place, earlier_place)
         ]
         result = _divide(groups, cut, published, min_cell, earlier)

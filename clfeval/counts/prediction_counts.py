@@ -147,8 +147,13 @@ class PredictionCounts:
         """Number of rows counted; for fractional weights, of rows with a weight above 0."""
         if not self.patterns.fractional:
             return float(self.patterns.n.sum())
-        some = nw.col("w") > 0
-        return float(sum(collect(one.select(some.sum()))["w"].item() for one in self.kept.frames()))
+        is_evaluated = nw.col("w") > 0
+        return float(
+            sum(
+                collect(frame.select(is_evaluated.sum()))["w"].item()
+                for frame in self.kept.frames()
+            )
+        )
 
     @property
     def units_per_row(self) -> float:
@@ -161,7 +166,9 @@ class PredictionCounts:
         """Return the counts with groups of models merged, as by `PatternCounts.grouped`."""
         if not groups:
             return self
-        slices = {label: one.grouped(groups, target) for label, one in self.slices.items()}
+        slices = {
+            label: patterns.grouped(groups, target) for label, patterns in self.slices.items()
+        }
         return replace(self, slices=slices, _known={})
 
     @property
@@ -175,29 +182,35 @@ class PredictionCounts:
         if scores and any(model.kind != "label" for model in self.models):
             if self.stored is not None:
                 self.kept.frames()  # which has none
-            return self._once("joint", partial(joint_counts, self.kept), lambda found: len(found.n))
-        one = self.patterns
-        return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
+            return self._once(
+                "joint", partial(joint_counts, self.kept), lambda counts: len(counts.n)
+            )
+        patterns = self.patterns
+        return JointCounts.from_rows(
+            patterns.models, patterns.truth, patterns.votes, None, patterns.n, patterns.unit
+        )
 
     @property
     def bits(self) -> int | None:
         """The bits of the buckets of scores; None where scores are counted one by one."""
-        asked = self.roles.scores
+        requested = self.roles.scores
         if self.stored is not None:
             return parse_bits(self.stored.about["scores"])
-        bits = None if asked is None else parse_bits(asked)
+        bits = None if requested is None else parse_bits(requested)
         labels = all(model.kind == "label" for model in self.models)
         owned = self.patterns.fractional or self.patterns.clusters is not None
         if owned or labels or self.multiclass:
             if bits is not None:
-                what = "buckets are for scores of two classes, without clusters or sampling weights"
-                raise bad_option(f"{OPTION}--scores{END} {asked}: {what}", "leave it out")
+                message = (
+                    "buckets are for scores of two classes, without clusters or sampling weights"
+                )
+                raise bad_option(f"{OPTION}--scores{END} {requested}: {message}", "leave it out")
             return None
-        if asked is not None:
+        if requested is not None:
             return bits
         has_many = partial(has_many_scores, self.kept, self.models)
-        many = self._once("many", has_many, lambda _: 1)
-        return BITS if many else None
+        exceeds = self._once("many", has_many, lambda _: 1)
+        return BITS if exceeds else None
 
     @property
     def score_source(self) -> ScoreSource:
@@ -233,7 +246,9 @@ class PredictionCounts:
             count = partial(bucketed_scores, self.score_source, i)
         buckets = self.bits is not None
         return self._once(
-            ("scores", i), count, lambda found: len(found) if buckets else len(found[None].scores)
+            ("scores", i),
+            count,
+            lambda counts: len(counts) if buckets else len(counts[None].scores),
         )
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
@@ -247,9 +262,11 @@ class PredictionCounts:
                 return self.labelled() if self.labelled else read_labels(self.kept, self.order)
             build = ClassPatterns.from_binary_patterns
             parts = self.slices.items()
-            return {name: build(one, self.order, self.positive) for name, one in parts}
+            return {name: build(patterns, self.order, self.positive) for name, patterns in parts}
 
-        return self._once("labels", count, lambda found: sum(len(one.n) for one in found.values()))
+        return self._once(
+            "labels", count, lambda counts: sum(len(patterns.n) for patterns in counts.values())
+        )
 
     def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
         """Return the class probabilities of model i, for the whole table and slices: one more pass.
@@ -257,7 +274,7 @@ class PredictionCounts:
         Errors: ValueError for a model without them.
         """
         count = partial(read_class_scores, self.kept, i, self.order)
-        return self._once(("class scores", i), count, lambda found: found[None].p.size)
+        return self._once(("class scores", i), count, lambda counts: counts[None].p.size)
 
     def probability_rows(self, i: int) -> ProbabilityRows:
         """Return the class probabilities of model i row by row: one more pass."""
@@ -266,12 +283,12 @@ class PredictionCounts:
     def _once(self, key: object, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Return a statistic, cached if it is small: ten million scores would fill the memory."""
         if key in self._known:
-            known: S = self._known[key]
-            return known
-        made = make()
-        if size(made) <= FEW:
-            self._known[key] = made
-        return made
+            stored: S = self._known[key]
+            return stored
+        statistic = make()
+        if size(statistic) <= FEW:
+            self._known[key] = statistic
+        return statistic
 
 
 def _clipped_ranges(

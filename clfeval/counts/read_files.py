@@ -44,9 +44,9 @@ class StoredRows(EvaluatedRows):
 
     def frames(self, **_: object) -> Any:
         """Raise UsageError: there are no rows."""
-        what = f"this needs rows, but of {self.settled.name} there are counts only"
+        message = f"this needs rows, but of {self.settled.name} there are counts only"
         hint = f"give the table of predictions, without {OPTION}--engine{END}"
-        raise UsageError.new(what, "needs-predictions", hint=hint)
+        raise UsageError.new(message, "needs-predictions", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -295,27 +295,32 @@ def _digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
 
 
 def _merge(
-    parts: Sequence[pl.LazyFrame], by: Sequence[str], files: Sequence[Any], asked: str | None
+    parts: Sequence[pl.LazyFrame],
+    by: Sequence[str],
+    descriptions: Sequence[Any],
+    requested: str | None,
 ) -> tuple[pl.DataFrame, str]:
     """Return the added counts of files, and whether scores are single or in buckets."""
     keys = [*COUNTED[:1], *by, *COUNTED[1:]]
     rows = pl.concat([part.select(*keys, *SUMMED) for part in parts])
     table = _sum_counts(rows, keys) if len(parts) > 1 else rows.collect()
-    bits = _bits_in_force(table, files, asked)
-    if files[0]["min_cell"]:
+    bits = _bits_in_force(table, descriptions, requested)
+    if descriptions[0]["min_cell"]:
         return table.select(*keys, *SUMMED), RUNS
-    if bits is not None and {parse_bits(one["scores"]) for one in files} != {bits}:
-        table = _fold_scores(table, bits, files[0]["thresholds"])
+    file_bits = {parse_bits(description["scores"]) for description in descriptions}
+    if bits is not None and file_bits != {bits}:
+        table = _fold_scores(table, bits, descriptions[0]["thresholds"])
     return table.select(*keys, *SUMMED), format_bits(bits)
 
 
-def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
+def _merge_joint_sums(descriptions: Sequence[Any]) -> dict[str, Any]:
     """Return the joint sums of all files; {} unless all have them, by the same counts."""
-    held = [one.get("joint") or {"against": None} for one in files]
-    if None in (every := {one["against"] for one in held}) or len(every) > 1:
+    joint_sums = [description.get("joint") or {"against": None} for description in descriptions]
+    references = {joint["against"] for joint in joint_sums}
+    if None in references or len(references) > 1:
         return {}
-    sums = sorted((part for one in held for part in one["sums"]), key=json.dumps)
-    return {"against": every.pop(), "sums": sums}
+    sums = sorted((part for joint in joint_sums for part in joint["sums"]), key=json.dumps)
+    return {"against": references.pop(), "sums": sums}
 
 
 def _fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
@@ -324,9 +329,9 @@ def _fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float 
     parts = [table.filter(pl.col("block") != SCORES)]
     for rows in table.filter(block=SCORES).partition_by("model"):
         cut = thresholds[rows["model"][0]]
-        made = with_buckets(nw.from_native(rows.lazy()), "lo", bits, cut)
+        folded = with_buckets(nw.from_native(rows.lazy()), "lo", bits, cut)
         terms = {f"m{i}": pl.coalesce(f"m{i}", pl.col(f"d{i}") * pl.col("n")) for i in (1, 2)}
-        parts.append(made.to_native().with_columns(**terms).select(table.columns).collect())
+        parts.append(folded.to_native().with_columns(**terms).select(table.columns).collect())
     return _sum_counts(pl.concat(parts).lazy(), keys)
 
 
@@ -348,14 +353,14 @@ def exact_keys(scores: Floats) -> Ints:
 def _check_sums(table: pl.DataFrame, description: Mapping[str, Any], name: str) -> None:
     """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
     hides = description["min_cell"] > 0
-    scored = [one["name"] for one in description["models"] if hides or one["kind"] == "score"]
-    found = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
-    sums = {(block, model): n for block, model, n in found}
-    wanted = {*[(PATTERNS, None)] * (not hides), *((SCORES, model) for model in scored)}
-    wide = {len(description["models"])}
-    bits = table.filter(block=PATTERNS)["pattern"].str.len_bytes()
-    good = {*sums} == wanted and {*sums.values()} == {description["rows"]} and {*bits} <= wide
-    if not good:
+    models = description["models"]
+    scored = [model["name"] for model in models if hides or model["kind"] == "score"]
+    totals = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
+    sums = {(block, model): n for block, model, n in totals}
+    blocks = {*[(PATTERNS, None)] * (not hides), *((SCORES, model) for model in scored)}
+    pattern_lengths = table.filter(block=PATTERNS)["pattern"].str.len_bytes()
+    is_complete = {*sums} == blocks and {*sums.values()} == {description["rows"]}
+    if not is_complete or not {*pattern_lengths} <= {len(models)}:
         raise damaged_counts("they do not add up", name)
 
 
@@ -367,31 +372,29 @@ def _label_totals(
     Which rows have the same labels is not known: patterns are those of the fewest rows that differ.
     Hidden labels, of positives and of negatives of a model, are counted as negative.
     """
-    cuts = {one["name"]: 0.5 if one["kind"] == "label" else np.inf for one in description["models"]}
+    models = description["models"]
+    cuts = {model["name"]: 0.5 if model["kind"] == "label" else np.inf for model in models}
     cuts |= {name: cut for name, cut in description["thresholds"].items() if cut is not None}
     cut = pl.col("model").replace_strict(cuts, return_dtype=pl.Float64)
-    above, split = (
-        {
-            (model, truth): n
-            for model, truth, n in runs.filter(*some)
-            .group_by("model", "truth")
-            .agg(pl.col("n").sum())
-            .rows()
-        }
-        for some in ((pl.col("lo") >= cut,), (pl.col("lo") < cut, pl.col("hi") >= cut))
-    )
+    above = _rows_by_model_and_truth(runs.filter(pl.col("lo") >= cut))
+    split = _rows_by_model_and_truth(runs.filter(pl.col("lo") < cut, pl.col("hi") >= cut))
     rows = list[tuple[str, bool, int]]()
-    total = (
-        runs.filter(model=description["models"][0]["name"]).group_by("truth").agg(pl.col("n").sum())
-    )
-    for truth, n in total.rows():
-        mine = [above.get((model, truth), 0) for model in cuts]
-        for low, high in pairwise(sorted({0, *mine, n})):
-            rows.append(("".join("01"[low < one] for one in mine), truth, high - low))
+    first_runs = runs.filter(model=models[0]["name"])
+    for truth, n in first_runs.group_by("truth").agg(pl.col("n").sum()).rows():
+        flagged = [above.get((model, truth), 0) for model in cuts]
+        for low, high in pairwise(sorted({0, *flagged, n})):
+            pattern = "".join("01"[low < count] for count in flagged)
+            rows.append((pattern, truth, high - low))
     hidden = {
         model: (split.get((model, True), 0), split.get((model, False), 0)) for model, _ in split
     }
     return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), hidden
+
+
+def _rows_by_model_and_truth(runs: pl.DataFrame) -> dict[tuple[str, bool], int]:
+    """Return the number of rows of each model and truth."""
+    totals = runs.group_by("model", "truth").agg(pl.col("n").sum())
+    return {(model, truth): n for model, truth, n in totals.rows()}
 
 
 def _slices(
@@ -399,8 +402,8 @@ def _slices(
 ) -> dict[str | None, Ints]:
     """Return the rows of the whole table (None) and of each slice."""
     columns = {name: table[short].to_list() for name, short in texts.items()}
-    found: dict[str | None, Ints] = {None: np.arange(len(table))}
-    return found | slice_rows(facets, columns)
+    rows_by_slice: dict[str | None, Ints] = {None: np.arange(len(table))}
+    return rows_by_slice | slice_rows(facets, columns)
 
 
 def scores_by_model(
@@ -429,39 +432,45 @@ def score_counts_by_slice(
     lowest = np.full(place.max(initial=-1) + 1, np.inf)
     np.minimum.at(lowest, place, low)
 
-    def counted(rows: Ints) -> ScoreCounts:
-        hit = truth[rows]
+    def count_scores(rows: Ints) -> ScoreCounts:
+        is_positive = truth[rows]
         if not bucketed:
-            sides = np.where(hit, n[rows], 0), np.where(hit, 0, n[rows])
-            return ScoreCounts.from_scores(low[rows], *sides)
-        there, at = np.unique(place[rows], return_inverse=True)
-        found, side = np.zeros((3, 2, len(there)), np.int64), (~hit).astype(np.int64)
-        for into, one in zip(found, (n, m1, m2), strict=True):
-            np.add.at(into, (side, at), one[rows])
-        ends = np.full((2, len(there)), np.inf), np.full((2, len(there)), -np.inf)
-        np.minimum.at(ends[0], (side, at), low[rows])
-        np.maximum.at(ends[1], (side, at), high[rows])
-        held = Buckets.from_sums(found[1], found[2], *ends, hidden=not summed)
-        return ScoreCounts(lowest[there], found[0, 0], found[0, 1], buckets=held)
+            positives = np.where(is_positive, n[rows], 0)
+            negatives = np.where(is_positive, 0, n[rows])
+            return ScoreCounts.from_scores(low[rows], positives, negatives)
+        present, bucket = np.unique(place[rows], return_inverse=True)
+        cells = (~is_positive).astype(np.int64), bucket
+        sums = np.zeros((3, 2, len(present)), np.int64)
+        for cell_sums, column in zip(sums, (n, m1, m2), strict=True):
+            np.add.at(cell_sums, cells, column[rows])
+        smallest = np.full((2, len(present)), np.inf)
+        largest = np.full((2, len(present)), -np.inf)
+        np.minimum.at(smallest, cells, low[rows])
+        np.maximum.at(largest, cells, high[rows])
+        buckets = Buckets.from_sums(sums[1], sums[2], smallest, largest, hidden=not summed)
+        return ScoreCounts(lowest[present], sums[0, 0], sums[0, 1], buckets=buckets)
 
-    return {label: counted(rows) for label, rows in _slices(table, facets, texts).items()}
+    return {label: count_scores(rows) for label, rows in _slices(table, facets, texts).items()}
 
 
-def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None) -> int | None:
+def _bits_in_force(
+    table: pl.DataFrame, descriptions: Sequence[Any], requested: str | None
+) -> int | None:
     """Return the bits of the buckets of added counts: the fewest of those of files and asked.
 
     None for single scores.
     """
-    held = [parse_bits(one["scores"]) for one in files]
-    if asked == EXACT and any(held):
-        what = f"{OPTION}--scores{END} {EXACT}, but counts hold buckets of scores"
-        raise UsageError.new(what, "needs-predictions", hint="count the tables again with it")
-    given = [] if asked is None else [parse_bits(asked)]
-    if some := [bits for bits in (*held, *given) if bits is not None]:
-        return min(some)
+    file_bits = [parse_bits(description["scores"]) for description in descriptions]
+    if requested == EXACT and any(file_bits):
+        message = f"{OPTION}--scores{END} {EXACT}, but counts hold buckets of scores"
+        raise UsageError.new(message, "needs-predictions", hint="count the tables again with it")
+    requested_bits = [] if requested is None else [parse_bits(requested)]
+    known_bits = [bits for bits in (*file_bits, *requested_bits) if bits is not None]
+    if known_bits:
+        return min(known_bits)
     distinct = pl.col("key").n_unique()
     most = table.filter(block=SCORES).group_by("model").agg(distinct)["key"].max()
-    return BITS if asked is None and isinstance(most, int) and most > MOST_DISTINCT else None
+    return BITS if requested is None and isinstance(most, int) and most > MOST_DISTINCT else None
 
 
 def parse_bits(text: str) -> int | None:

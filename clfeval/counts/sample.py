@@ -48,28 +48,28 @@ class Sample:
     @property
     def facts(self) -> Facts:
         """Facts on the counts: rows, models, thresholds, slices."""
-        counts, counted = self.slices[None], self.counted
-        found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
+        counts = self.slices[None]
+        predictions = self.predictions
+        facts: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
-            found["rows dropped"] = dropped
-        if counted is not None and counted.multiclass:
-            found["classes"] = f"{len(counted.order)}: {list_names(counted.order)}"
+            facts["rows dropped"] = dropped
+        if predictions is not None and predictions.multiclass:
+            facts["classes"] = f"{len(predictions.order)}: {list_names(predictions.order)}"
         else:
             for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
                 totals = counts.display_units(f"{word}s")
                 if word == "negative" and not self.counts_negatives:
                     continue
-                ends = dict.fromkeys((totals.min().item(), totals.max().item()))
-                said = " to ".join(map(format_rows, ends))
-                found[f"{word}: {list_names(names)}"] = said
-        found["models"] = len(counts.models)
-        whole = self.patterns.get(None)
-        if whole is not None and isinstance(whole.clusters, ClusterCounts):
-            found["clusters"] = len(whole.clusters)
+                extremes = dict.fromkeys((totals.min().item(), totals.max().item()))
+                facts[f"{word}: {list_names(names)}"] = " to ".join(map(format_rows, extremes))
+        facts["models"] = len(counts.models)
+        all_rows = self.patterns.get(None)
+        if all_rows is not None and isinstance(all_rows.clusters, ClusterCounts):
+            facts["clusters"] = len(all_rows.clusters)
         if cuts := {cut for cut in self.thresholds.values() if cut is not None}:
-            found["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
+            facts["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
         parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
-        return found | {name: number for name, number in parts.items() if number}
+        return facts | {name: number for name, number in parts.items() if number}
 
     @property
     def counts_negatives(self) -> bool:
@@ -81,19 +81,29 @@ class Sample:
         """Pattern counts of the table and its slices; empty if only counts per model are known."""
         hidden = self.counted is None or self.counted.min_cell
         slices = {} if self.counted is None or hidden else self.counted.slices
-        return {label: one for label, one in slices.items() if label in self.slices}
+        return {label: patterns for label, patterns in slices.items() if label in self.slices}
 
     @classmethod
-    def from_predictions(cls, counted: PredictionCounts) -> Sample:
+    def from_predictions(cls, predictions: PredictionCounts) -> Sample:
         """Build from counted predictions; slices by run become runs."""
-        slices, runs = dict(counted.confusions), {}
-        if counted.roles.run is not None:
-            prefix = slice_label((counted.roles.run,), ("",))
-            runs = {str(name).removeprefix(prefix): one for name, one in slices.items() if name}
+        slices, runs = dict(predictions.confusions), {}
+        if predictions.roles.run is not None:
+            prefix = slice_label((predictions.roles.run,), ("",))
+            runs = {
+                str(name).removeprefix(prefix): confusions
+                for name, confusions in slices.items()
+                if name
+            }
             slices = {None: slices[None]}
-        table = (counted.files, counted.positive, counted.negative, counted.roles, counted.name)
-        facets = counted.kept.settled.columns.facets
-        return cls(slices, *table, runs, counted.thresholds, counted, facets=facets)
+        table = (
+            predictions.files,
+            predictions.positive,
+            predictions.negative,
+            predictions.roles,
+            predictions.name,
+        )
+        facets = predictions.kept.settled.columns.facets
+        return cls(slices, *table, runs, predictions.thresholds, predictions, facets=facets)
 
     @classmethod
     def from_confusions(

@@ -34,18 +34,18 @@ class ScoreSource:
     ranges: Mapping[str, tuple[float, float]]
 
 
-def has_many_scores(kept: EvaluatedRows, models: Sequence[ModelColumns]) -> bool:
+def has_many_scores(evaluated: EvaluatedRows, models: Sequence[ModelColumns]) -> bool:
     """Return whether any model has more than `MOST_DISTINCT` distinct scores."""
-    if kept.rows <= MOST_DISTINCT:
+    if evaluated.rows <= MOST_DISTINCT:
         return False
     scored = [place for place, model in enumerate(models) if model.kind != "label"]
     for i in scored:
-        rows = concatenate_frames(kept.frames(scores=(i,))).select(nw.col(f"s{i}"))
+        rows = concatenate_frames(evaluated.frames(scores=(i,))).select(nw.col(f"s{i}"))
         first_rows = rows.head(4 * MOST_DISTINCT)
         if rows.implementation.is_spark_like():  # whose first rows would come to one place
-            share = min(1.5 * MOST_DISTINCT / kept.rows, 1.0)
+            share = min(1.5 * MOST_DISTINCT / evaluated.rows, 1.0)
             first_rows = nw.from_native(rows.to_native().sample(fraction=share, seed=0))
-        parts = (first_rows, rows) if kept.rows > 4 * MOST_DISTINCT else (rows,)
+        parts = (first_rows, rows) if evaluated.rows > 4 * MOST_DISTINCT else (rows,)
         for part in parts:
             if collect(part.select(nw.all().n_unique())).item() > MOST_DISTINCT:
                 return True

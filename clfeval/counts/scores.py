@@ -45,26 +45,28 @@ class ScoreTable:
 
     def select(self, mask: Bools) -> ScoreTable:
         """Return the rows selected by a mask."""
-        return replace(self, scores=tuple(one[mask] for one in self.scores), n=self.n[mask])
+        return replace(self, scores=tuple(column[mask] for column in self.scores), n=self.n[mask])
 
 
-def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
+def read_scores(evaluated: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
     """Read the scores of all rows or of one class, with a mask of the rows of each slice."""
-    settled, columns = kept.settled, kept.settled.columns
+    settled = evaluated.settled
+    columns = settled.columns
     if labels := [model.name for model in columns.models if model.kind == "label"]:
         have = "has" if len(labels) == 1 else "have"
-        what = f"scores are needed, but {list_names(labels)} {have} labels"
+        message = f"scores are needed, but {list_names(labels)} {have} labels"
         hint = f"add {OPTION}--model NAME{END} for each model with scores, or use a table of scores"
-        raise UsageError.new(what, "needs-scores", settled.name, hint=hint)
+        raise UsageError.new(message, "needs-scores", settled.name, hint=hint)
     names = tuple(model.name for model in columns.models)
-    found = kept.frames(scores=range(len(names)), by=True, target=target)
-    tables = [collect(frame) for frame in found]
+    frames = evaluated.frames(scores=range(len(names)), by=True, target=target)
+    tables = [collect(frame) for frame in frames]
 
     def column(name: str, kind: type[np.generic] = np.float64) -> Counts:
         return np.concatenate([table[name].to_numpy().astype(kind) for table in tables])
 
     scores = tuple(column(f"s{i}") for i in range(len(names)))
-    n, masks = column("w", np.int64), dict[str, Bools]()
+    n = column("w", np.int64)
+    masks = dict[str, Bools]()
     for label, rows in slice_rows_of_tables(tables, columns.facets, columns.by).items():
         masks[label] = np.zeros(len(n), bool)
         masks[label][rows] = True
@@ -80,13 +82,13 @@ class TopRows:
 
 
 def find_top_rows(
-    kept: EvaluatedRows, text: str, rows: int | float
+    evaluated: EvaluatedRows, text: str, rows: int | float
 ) -> tuple[dict[str, float], TopRows]:
     """Return each model's threshold for its highest rows, as many as --top requests of all rows."""
-    table, _ = read_scores(kept, "all")
+    table, _ = read_scores(evaluated, "all")
     count = parse_top_count(text, rows)
-    cuts, taken = top_thresholds(table, count)
-    return cuts, TopRows(count, taken)
+    thresholds, flagged_rows = top_thresholds(table, count)
+    return thresholds, TopRows(count, flagged_rows)
 
 
 def parse_top_count(text: str, rows: int | float) -> float:
@@ -100,28 +102,29 @@ def parse_top_count(text: str, rows: int | float) -> float:
     share = fraction.denominator != 1 or "." in text or "%" in text
     if not 0 < fraction <= (1 if share else sys.float_info.max):
         hint = "write a count of at least 1, or a share such as 5%"
-        what = f"{OPTION}--top{END} '{text:.60}' is neither a count nor a fraction"
-        what = what if fraction else f"{OPTION}--top{END} {text:.60} flags no rows"
-        raise UsageError.new(what, "bad-top", hint=hint)
+        message = f"{OPTION}--top{END} '{text:.60}' is neither a count nor a fraction"
+        message = message if fraction else f"{OPTION}--top{END} {text:.60} flags no rows"
+        raise UsageError.new(message, "bad-top", hint=hint)
     # a sum of decimal weights is compared as the decimal number it is written as
     count = fraction * Fraction(repr(rows)) // 1 if share else fraction
     if count < 1:
-        what = f"{OPTION}--top{END} {text} of {rows} rows is less than one row"
+        message = f"{OPTION}--top{END} {text} of {rows} rows is less than one row"
         raise UsageError.new(
-            what, "bad-top", hint=f"give a count, for example {OPTION}--top 1{END}"
+            message, "bad-top", hint=f"give a count, for example {OPTION}--top 1{END}"
         )
     return float(count)
 
 
 def top_thresholds(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[str, float]]:
     """Return each model's threshold for its `count` highest rows with ties, and rows flagged."""
-    cuts, taken = {}, {}
+    thresholds = {}
+    flagged_rows = {}
     most = count * table.unit
     for name, column in zip(table.models, table.scores, strict=True):
-        inside = weight_above(column, table.n, column) < most
-        cuts[name] = float(column[inside].min())
-        taken[name] = float(from_units(table.n[inside].sum(), table.unit))
-    return cuts, taken
+        is_flagged = weight_above(column, table.n, column) < most
+        thresholds[name] = float(column[is_flagged].min())
+        flagged_rows[name] = float(from_units(table.n[is_flagged].sum(), table.unit))
+    return thresholds, flagged_rows
 
 
 def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
@@ -137,8 +140,8 @@ def rank_scores(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
     The rank is 1 + the rows scoring strictly higher.
     """
     ranks = []
-    for column, mine in zip(everything.scores, target.scores, strict=True):
-        above = from_units(weight_above(column, everything.n, mine), target.unit)
+    for scores, target_scores in zip(everything.scores, target.scores, strict=True):
+        above = from_units(weight_above(scores, everything.n, target_scores), target.unit)
         ranks.append(-(above + 1.0))
     return replace(target, scores=tuple(ranks))
 
@@ -148,9 +151,9 @@ def merge_group_scores(
 ) -> ScoreTable:
     """Merge the members of each group into their best score, as any member's detection counts."""
     best = np.maximum if target == "positive" else np.minimum
-    together = group_members(table.models, groups)
-    columns = [reduce(best, (table.scores[i] for i in places)) for places in together.values()]
-    return ScoreTable(tuple(together), tuple(columns), table.n, table.unit)
+    members = group_members(table.models, groups)
+    columns = [reduce(best, (table.scores[i] for i in places)) for places in members.values()]
+    return ScoreTable(tuple(members), tuple(columns), table.n, table.unit)
 
 
 _PIECE = 2**20  # numbers converted to bytes at a time
@@ -210,27 +213,29 @@ class ScoreCounts(WeightedCounts):
 
     def digest(self, *, clusters: bool = True) -> str:
         """Return the sha256 of scores and counts; clusters: with those, or with weights."""
-        found = sha256()
+        hasher = sha256()
         units = (1, self.unit, self.unit)
         for column, unit in zip((self.scores, self.positives, self.negatives), units, strict=True):
             for start in range(0, len(column), _PIECE):
                 piece = from_units(column[start : start + _PIECE], unit)
-                found.update(np.ascontiguousarray(piece, "<f8").data)
+                hasher.update(np.ascontiguousarray(piece, "<f8").data)
         if clusters and self.clusters is not None:
-            found.update(self.clusters.digest().encode())
+            hasher.update(self.clusters.digest().encode())
         if self.buckets is not None:
-            found.update(self.buckets.digest().encode())
-        return found.hexdigest()
+            hasher.update(self.buckets.digest().encode())
+        return hasher.hexdigest()
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         """Add the counts of other rows; ValueError for counts by cluster."""
         if self.clusters is not None or other.clusters is not None:
             raise ValueError("counts by cluster do not add up")
         scores, positives, negatives = stack_arrays(self, other, "scores", "positives", "negatives")
-        held = None
+        buckets = None
         if self.buckets is not None and other.buckets is not None:
-            held = self.buckets + other.buckets
-        return ScoreCounts.from_scores(scores, positives, negatives, common_unit(self, other), held)
+            buckets = self.buckets + other.buckets
+        return ScoreCounts.from_scores(
+            scores, positives, negatives, common_unit(self, other), buckets
+        )
 
     def coarser(self, most: int) -> ScoreCounts:
         """Merge neighbouring scores into at most `most` groups, each with its lowest score."""
@@ -241,21 +246,23 @@ class ScoreCounts(WeightedCounts):
         low = m - np.append(first[1:], m)[::-1]  # ascending
         positives, negatives = (np.add.reduceat(n, low) for n in (self.positives, self.negatives))
         group = np.searchsorted(low, np.arange(m), side="right") - 1
-        both = np.concatenate([group, group + len(low)])
-        owned = None if self.clusters is None else self.clusters.renumber(both)
-        return ScoreCounts(self.scores[low], positives, negatives, self.unit, owned)
+        class_groups = np.concatenate([group, group + len(low)])
+        clusters = None if self.clusters is None else self.clusters.renumber(class_groups)
+        return ScoreCounts(self.scores[low], positives, negatives, self.unit, clusters)
 
     def subtract(self, part: ScoreCounts) -> ScoreCounts:
         """Return the counts without those of a part; scores without rows are kept."""
         place = np.searchsorted(self.scores, part.scores)
-        positives, negatives = self.positives.copy(), self.negatives.copy()
+        positives = self.positives.copy()
+        negatives = self.negatives.copy()
         positives[place] -= part.positives
         negatives[place] -= part.negatives
-        both = np.concatenate([place, place + len(self.scores)])
-        left, held = subtract_owners(self.clusters, part.clusters, both), self.buckets
-        if held is not None and part.buckets is not None:
-            held = held.subtract(part.buckets, place)
-        return ScoreCounts(self.scores, positives, negatives, self.unit, left, held)
+        class_places = np.concatenate([place, place + len(self.scores)])
+        clusters = subtract_owners(self.clusters, part.clusters, class_places)
+        buckets = self.buckets
+        if buckets is not None and part.buckets is not None:
+            buckets = buckets.subtract(part.buckets, place)
+        return ScoreCounts(self.scores, positives, negatives, self.unit, clusters, buckets)
 
     @classmethod
     def from_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
@@ -304,9 +311,11 @@ def group_starts(rows: Counts, most: int) -> Ints:
     above = np.cumsum(rows)
     total = int(above[-1])
     # half of the ends evenly spaced, a quarter from each side in geometric progression
-    near = np.geomspace(1, total, most // 4)
-    ends = np.concatenate([np.linspace(1, total, most // 2), near, total - near])
-    last = np.unique(np.searchsorted(above, np.clip(ends, 1, total)))
+    from_each_end = np.geomspace(1, total, most // 4)
+    last_rows = np.concatenate(
+        [np.linspace(1, total, most // 2), from_each_end, total - from_each_end]
+    )
+    last = np.unique(np.searchsorted(above, np.clip(last_rows, 1, total)))
     return np.concatenate([[0], last[:-1] + 1])
 
 
