@@ -20,43 +20,49 @@ HUNDRED = 100  # every hundredth starts a bucket, so that bins and decision curv
 
 
 def with_buckets(
-    frame: Frame, score: str, bits: int, cut: float | None, least: float = -np.inf
+    frame: Frame, score: str, bits: int, cut: float | None, lowest: float = -np.inf
 ) -> Frame:
     """Return rows with the bucket of their score, key, and the terms of its sums, d1 and d2.
 
-    least: no score is nearer to 0 or 1, or is outside 0..1 unless it is negative.
+    lowest: no score is nearer to 0 or 1, or is outside 0..1 unless it is negative.
 
-    The distance d of a score from the nearer of 0 and 1 is doubled until it is at least 1/2; key
+    The distance d of a score from the nearer of 0 and 1 is doubled until it is at lowest 1/2; key
     has the number of doublings and the leading `bits` of d, m1 and m2 are d and d² in units of
     2**-31, rounded down. Scores outside 0..1 are divided by 2**64 first. Hundredths and the
     threshold `cut` start a new bucket. Keys are in the order of the scores. Every operation is
     exact or correctly rounded, so that every engine has the same numbers.
     """
-    s, whole = nw.col(score), nw.lit(OCTAVES - 1, dtype=nw.Int32)
-    inside = nw.when(s >= 0.5).then(1 - s).otherwise(s)
-    if least < 0:
-        inside = nw.when((s < 0) | (s > 1)).then(s.abs() * 2.0**-64).otherwise(inside)
-    frame = frame.with_columns(octave=whole, m=inside)
-    m, octave = nw.col("m"), nw.col("octave")
-    for step in (one for one in (64, 32, 16, 8, 4, 2, 1) if least < 2.0**-one):
+    s = nw.col(score)
+    last_octave = nw.lit(OCTAVES - 1, dtype=nw.Int32)
+    distance = nw.when(s >= 0.5).then(1 - s).otherwise(s)
+    if lowest < 0:
+        distance = nw.when((s < 0) | (s > 1)).then(s.abs() * 2.0**-64).otherwise(distance)
+    frame = frame.with_columns(octave=last_octave, m=distance)
+    m = nw.col("m")
+    octave = nw.col("octave")
+    for step in (64, 32, 16, 8, 4, 2, 1):
+        if lowest >= 2.0**-step:
+            continue
         small = m < 2.0**-step
         frame = frame.with_columns(
             m=nw.when(small).then(m * 2.0**step).otherwise(m),
             octave=nw.when(small).then(octave - step).otherwise(octave),
         )
     place, nearest = (m - 0.5) * 2.0 ** (bits + 1), s * HUNDRED + 0.5
-    if least < 2.0**-OCTAVES:  # else m is below 1, and doubled to at least 1/2
-        place, nearest, m = place.clip(0, 2**bits - 1), nearest.clip(0, HUNDRED), m.clip(0, 1)
+    if lowest < 2.0**-OCTAVES:  # else m is below 1, and doubled to at lowest 1/2
+        place = place.clip(0, 2**bits - 1)
+        nearest = nearest.clip(0, HUNDRED)
+        m = m.clip(0, 1)
     nearest = nearest.floor().cast(nw.Float64)
     key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place.floor().cast(nw.Int64) + 1)
     top = 2 * OCTAVES * 2**bits + 1
     # polars divides by a constant by multiplying with its inverse, which is not exact
-    beyond = (s < nearest / (nearest * 0.0 + HUNDRED)).cast(nw.Float64)
-    cells = (nearest - beyond).cast(nw.Int64)
+    is_below = (s < nearest / (nearest * 0.0 + HUNDRED)).cast(nw.Float64)
+    cells = (nearest - is_below).cast(nw.Int64)
     if cut is not None:
         cells = cells + (s >= cut).cast(nw.Int64)
     place = nw.when(s >= 0.5).then(top - key).otherwise(key)
-    if least < 0:
+    if lowest < 0:
         place = nw.when(s > 1).then(top + key + 1).otherwise(place)
         place = nw.when(s < 0).then(-1 - key).otherwise(place)
     return frame.with_columns(
@@ -87,16 +93,16 @@ class Buckets:
         cls, m1: Ints, m2: Ints, low: Floats, high: Floats, *, hidden: bool = False
     ) -> Buckets:
         """Build from the sums of buckets, which tell the unit by any of their scores."""
-        some = np.minimum(*low)
-        mirrored = (some >= 0.5) & (some <= 1)
-        _, exponent = np.frexp(np.where(mirrored, 1 - some, some))
+        any_score = np.minimum(*low)
+        mirrored = (any_score >= 0.5) & (any_score <= 1)
+        _, exponent = np.frexp(np.where(mirrored, 1 - any_score, any_score))
         unit = np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES))
         return cls(low, high, m1, m2, np.full_like(unit, np.inf) if hidden else unit, mirrored)
 
     def __add__(self, other: Buckets) -> Buckets:
         """Return the groups of both, one after the other."""
         pairs = zip(self.parts, other.parts, strict=True)
-        return Buckets(*(np.concatenate(both, axis=-1) for both in pairs))
+        return Buckets(*(np.concatenate(pair, axis=-1) for pair in pairs))
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -113,7 +119,8 @@ class Buckets:
 
     def merge(self, starts: Ints) -> Buckets:
         """Merge neighbours that are equal groups; starts: the first of each."""
-        m1, m2 = (np.add.reduceat(one, starts, axis=1) for one in (self.m1, self.m2))
+        m1 = np.add.reduceat(self.m1, starts, axis=1)
+        m2 = np.add.reduceat(self.m2, starts, axis=1)
         low = np.minimum.reduceat(self.low, starts, axis=1)
         high = np.maximum.reduceat(self.high, starts, axis=1)
         return replace(self.take(starts), low=low, high=high, m1=m1, m2=m2)
@@ -131,18 +138,20 @@ class Buckets:
 
         n (2, m): rows. The variance is an upper bound, by up to 2**-28 of the unit's square.
         """
-        rows, unit = np.maximum(n, 1), self.unit / FIXED
-        low, high = (np.where(n > 0, one, 0.0) for one in (self.low, self.high))
+        rows = np.maximum(n, 1)
+        unit = self.unit / FIXED
+        low = np.where(n > 0, self.low, 0.0)
+        high = np.where(n > 0, self.high, 0.0)
         mean = (self.m1 + rows / 2) / rows * unit
-        spread = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
+        variance = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
         mean = np.clip(np.where(self.mirrored, 1 - mean, mean), low, high)
         hidden = np.isinf(self.unit)
         mean = np.where(hidden, np.nan_to_num((low + high) / 2), mean)
         most = np.nan_to_num((high - mean) * (mean - low))
-        spread = np.where(hidden, most, spread)
+        variance = np.where(hidden, most, variance)
         error = np.where(high > low, np.minimum(unit + np.spacing(mean), high - low), 0.0)
         error = np.where(hidden, np.nan_to_num((high - low) / 2), error)
-        return mean, np.clip(spread, 0.0, most), error
+        return mean, np.clip(variance, 0.0, most), error
 
     def points(self, n: Counts) -> tuple[Floats, Counts, Counts]:
         """Return ascending scores (k,) with positives and negatives, of the same moments.

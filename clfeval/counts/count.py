@@ -121,10 +121,12 @@ def refuse_multilabel(counts: PredictionCounts) -> None:
 
 def _as_stored(counts: PredictionCounts, opened: Predictions) -> PredictionCounts:
     """Return the counts as if they were read from a file: rows stay where they are."""
-    table, about = count_table(counts)
+    table, description = count_table(counts)
     native = nw.from_native(table.lazy())
     file = TableFile(opened.files[0].name, tuple(table.columns), native=native)
-    stored = PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
+    stored = PredictionCounts(
+        **read_counts(counts_as_table((file,), description, opened.roles), [description])
+    )
     settled = stored.kept.settled
     as_read = counts.kept.settled.columns  # how scores were read, for notes
     columns = replace(

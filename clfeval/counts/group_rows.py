@@ -72,49 +72,55 @@ class RawPatterns:
         cls, tables: Sequence[nw.DataFrame[Any]], settled: CountSettings, mode: Mode
     ) -> RawPatterns:
         """Concatenate the results of `group_frame` of all files; missing values become None."""
-        what = settled.columns
+        columns = settled.columns
 
         def column(name: str) -> list[Any]:
             cells = [value for table in tables for value in table[name].to_list()]
             odd = {*map(type, cells)} - _PLAIN
-            return [None if is_missing(one) else one for one in cells] if odd else cells
+            return [None if is_missing(cell) else cell for cell in cells] if odd else cells
 
         def total(name: str) -> int:
             return sum(sum(table[name].to_list()) for table in tables if name in table.columns)
 
         rows: Ints = np.array(column("rows"), np.int64)
         n: Any = rows
-        if what.weight is not None and settled.weight_unit != 1:
+        if columns.weight is not None and settled.weight_unit != 1:
             n = np.array([value or 0 for value in column("w")], np.int64)
-        elif what.weight is not None:
+        elif columns.weight is not None:
             n = np.array([value or 0.0 for value in column("w")], np.float64)
             n = n if total("y") else n.astype(np.int64)
-        ranges, ties, off = {}, {}, {}
-        for i, model in enumerate(what.models):
+        ranges = {}
+        ties = {}
+        farthest_off = {}
+        for i, model in enumerate(columns.models):
             if f"tie{i}" in tables[0].columns:
                 ties[model.name] = total(f"tie{i}")
             if f"off{i}" in tables[0].columns:
-                off[model.name] = max((v for v in column(f"off{i}") if v is not None), default=0.0)
+                farthest_off[model.name] = max(
+                    (v for v in column(f"off{i}") if v is not None), default=0.0
+                )
             if model.kind != "label":
-                least = [low for table in tables if not is_missing(low := table[f"lo{i}"].min())]
-                most = [high for table in tables if not is_missing(high := table[f"hi{i}"].max())]
-                if least:
-                    ranges[model.name] = (min(least), max(most))
+                lows = [table[f"lo{i}"].min() for table in tables]
+                highs = [table[f"hi{i}"].max() for table in tables]
+                lowest = [low for low in lows if not is_missing(low)]
+                highest = [high for high in highs if not is_missing(high)]
+                if lowest:
+                    ranges[model.name] = (min(lowest), max(highest))
         return cls(
             truth=column("t"),
-            by=tuple(column(f"b{i}") for i in range(len(what.by))),
-            votes=tuple(column(f"v{i}") for i in range(len(what.models))),
+            by=tuple(column(f"b{i}") for i in range(len(columns.by))),
+            votes=tuple(column(f"v{i}") for i in range(len(columns.models))),
             rows=rows,
             n=n,
             bad_weights=total("x"),
             wrong=total(WRONG),
             ranges=ranges,
-            off=off,
+            off=farthest_off,
             ties=ties,
             text_bytes=total(TEXT_BYTES),
             no_tail=total(NO_TAIL),
             origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
-            clusters=None if what.cluster is None else column("c"),
+            clusters=None if columns.cluster is None else column("c"),
             squares=np.array([column("q"), column("h")], np.float64).T if settled.weighed else None,
             mode=mode,
         )
@@ -270,7 +276,7 @@ def most_probable_class(model: ModelColumns) -> nw.Expr:
     """Return the index of the largest class probability of a row, the first of ties."""
     columns = [nw.col(name) for name in model.columns]
     best = nw.max_horizontal(*columns)
-    places = (nw.when(one == best).then(nw.lit(k)) for k, one in enumerate(columns))
+    places = (nw.when(probability == best).then(nw.lit(k)) for k, probability in enumerate(columns))
     return nw.min_horizontal(*places)
 
 
@@ -284,9 +290,10 @@ def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types)
         single = types[name] == nw.Float32
         cut = float32_threshold(threshold) if single else threshold
         return nw.col(name).cast(nw.Float64) >= cut
-    own, index = nw.col(name), model.columns.index(name)
-    beaten = [own <= nw.col(other) for other in model.columns[:index]]
-    beaten += [own < nw.col(other) for other in model.columns[index + 1 :]]
+    probability = nw.col(name)
+    index = model.columns.index(name)
+    beaten = [probability <= nw.col(rival) for rival in model.columns[:index]]
+    beaten += [probability < nw.col(rival) for rival in model.columns[index + 1 :]]
     return ~nw.any_horizontal(*beaten, ignore_nulls=True)
 
 

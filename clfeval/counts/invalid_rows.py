@@ -142,8 +142,8 @@ def _row_hint(problem: Problem, hints: Mapping[str, str]) -> str | None:
 
 def _quoted_value(problem: Problem) -> str:
     """Return the value that a problem quotes."""
-    found = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
-    return found[1] if found else ""
+    quotation = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
+    return quotation[1] if quotation else ""
 
 
 def refuse_invalid_rows(
@@ -225,12 +225,13 @@ class PatternCheck:
 
     def evaluated_slices(self, settled: CountSettings) -> tuple[Ints, dict[str, Ints]]:
         """Return the indices of the evaluated patterns, and those of each slice among them."""
-        kept, columns = np.flatnonzero(~self.missing), settled.columns
+        evaluated = np.flatnonzero(~self.missing)
+        columns = settled.columns
         by = {
-            name: [values[i] for i in kept.tolist()]
+            name: [values[i] for i in evaluated.tolist()]
             for name, values in zip(columns.by, self.grouped.by, strict=True)
         }
-        return kept, slice_rows(columns.facets, by)
+        return evaluated, slice_rows(columns.facets, by)
 
 
 def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
@@ -382,51 +383,58 @@ def refuse_invalid_patterns(
 
 
 def patterns_by_slice(
-    judged: PatternCheck, settled: CountSettings
+    check: PatternCheck, settled: CountSettings
 ) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of the kept rows: of the whole table (None) and every slice."""
-    raw, positive, columns = judged.grouped, settled.positive, settled.columns
+    grouped = check.grouped
+    positive = settled.positive
+    columns = settled.columns
     names = tuple(model.name for model in columns.models)
-    truth = _is_label(raw.truth, positive)
-    said = zip(columns.models, raw.votes, strict=True)
-    votes = [
-        _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
-        for model, values in said
-    ]
-    table, owners = np.column_stack(votes), judged.owners
+    truth = _is_label(grouped.truth, positive)
+    votes = np.column_stack(
+        [
+            _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
+            for model, values in zip(columns.models, grouped.votes, strict=True)
+        ]
+    )
 
     def patterns(rows: Ints) -> PatternCounts:
-        n, some = raw.n[rows], select_owners(owners, rows)
+        owners = select_owners(check.owners, rows)
         return PatternCounts.from_votes(
-            names, truth[rows], table[rows], n, settled.unit, owners=some
+            names, truth[rows], votes[rows], grouped.n[rows], settled.unit, owners=owners
         )
 
-    kept, found = judged.evaluated_slices(settled)
-    if len(found) > MOST_SLICES:
+    evaluated, rows_by_slice = check.evaluated_slices(settled)
+    if len(rows_by_slice) > MOST_SLICES:
         option = "--by" if columns.run is None else "--run"
-        what = f"{OPTION}{option}{END} {list_names(columns.by)} gives {len(found):,} groups"
+        message = (
+            f"{OPTION}{option}{END} {list_names(columns.by)} gives {len(rows_by_slice):,} groups"
+        )
         hint = f"use a column with at most {MOST_SLICES} values"
-        raise UsageError.new(what, "too-many-slices", hint=hint)
-    return {None: patterns(kept)} | {label: patterns(kept[some]) for label, some in found.items()}
+        raise UsageError.new(message, "too-many-slices", hint=hint)
+    counts: dict[str | None, PatternCounts] = {None: patterns(evaluated)}
+    for label, rows in rows_by_slice.items():
+        counts[label] = patterns(evaluated[rows])
+    return counts
 
 
 def _is_label(values: list[Any], label: str) -> Bools:
-    same = set(raw_values_of(values, label))
-    return np.array([value in same for value in values], bool)
+    raw_values = set(raw_values_of(values, label))
+    return np.array([value in raw_values for value in values], bool)
 
 
 def check_thresholds(settled: CountSettings) -> None:
     """Raise UsageError for thresholds of unknown models, or of models with labels."""
     kinds = {model.name: model.kind for model in settled.columns.models}
-    given = settled.roles.threshold
-    for name in given:
+    thresholds = settled.roles.threshold
+    for name in thresholds:
         if name is not None and name not in kinds:
             raise unknown_model_error("--threshold", name, kinds)
         if name is not None and kinds[name] == "label":
             raise UsageError.new(
                 f"{OPTION}--threshold{END} names '{name}', which has no scores", "needs-scores"
             )
-    if given and {*kinds.values()} == {"label"}:
-        what = f"{OPTION}--threshold{END} needs scores, but all models have labels"
+    if thresholds and {*kinds.values()} == {"label"}:
+        message = f"{OPTION}--threshold{END} needs scores, but all models have labels"
         hint = "leave it out, or use a table of scores"
-        raise UsageError.new(what, "needs-scores", hint=hint)
+        raise UsageError.new(message, "needs-scores", hint=hint)

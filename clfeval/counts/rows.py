@@ -88,21 +88,21 @@ class ScoredRows:
     unit: float = 1
     labels: Mapping[str, Bools] = field(default_factory=dict)
 
-    def map_models(self, one: Callable[[int], T]) -> Iterator[T]:
+    def map_models(self, function: Callable[[int], T]) -> Iterator[T]:
         """Yield the result of a function for each model, in order; in parallel for many rows."""
-        return self.map_parts(one, range(len(self.models)))
+        return self.map_parts(function, range(len(self.models)))
 
-    def map_parts(self, one: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
+    def map_parts(self, function: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
         """Yield the result of a function for each part, in order; in parallel for many rows."""
         rows = len(self.truth)
         most = _MOST_AT_ONCE // max(rows, 1)
         if len(parts) < 2 or most < 2 or rows < _LEAST_AT_ONCE:
-            yield from map(one, parts)
+            yield from map(function, parts)
             return
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(len(parts), most, pl.thread_pool_size())) as pool:
-            yield from pool.map(one, parts)
+            yield from pool.map(function, parts)
 
     def pair(self, i: int, j: int) -> DistinctRows:
         """Return the joint counts of two models' scores and truth, independent of other models."""
@@ -120,25 +120,27 @@ class ScoredRows:
         counts = ScoreCounts.from_rows(ordered, self.truth.take(order), n, self.unit)
         return counts if self.independent_rows else self._owned(counts, place, self.truth), place
 
-    def slice_scores(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
-        """Return the score counts of a slice and their indices in `whole`; see `ranked`."""
+    def slice_scores(
+        self, all_counts: ScoreCounts, place: Ints, label: str
+    ) -> tuple[ScoreCounts, Ints]:
+        """Return the score counts of a slice and their indices in `all_counts`; see `ranked`."""
         rows = self.slices[label]
-        at, truth = place.take(rows), self.truth.take(rows)
-        weights, owners = (
-            None if one is None else one[rows] for one in (self.weights, self.owners)
-        )
+        slice_place = place.take(rows)
+        truth = self.truth.take(rows)
+        weights = None if self.weights is None else self.weights[rows]
+        owners = None if self.owners is None else self.owners[rows]
         if weights is None:  # sorting numbers takes half the time of sorting indices
-            code = 2 * at + truth
+            code = 2 * slice_place + truth
             code = np.sort(code.astype(np.int32) if len(place) < 2**30 else code)
             counts = ScoreCounts.from_rows(code >> 1, code % 2 == 1, None)
         else:
-            counts = ScoreCounts.from_rows(at, truth, weights, self.unit)
-        there = counts.scores.astype(np.int64)
-        counts = replace(counts, scores=whole.scores.take(there))
+            counts = ScoreCounts.from_rows(slice_place, truth, weights, self.unit)
+        indices = counts.scores.astype(np.int64)
+        counts = replace(counts, scores=all_counts.scores.take(indices))
         if self.independent_rows:
-            return counts, there
+            return counts, indices
         part = replace(self, weights=weights, owners=owners)
-        return part._owned(counts, np.searchsorted(there, at), truth), there
+        return part._owned(counts, np.searchsorted(indices, slice_place), truth), indices
 
     @property
     def weighed(self) -> bool:
@@ -153,10 +155,10 @@ class ScoredRows:
     def _owned(self, counts: ScoreCounts, place: Ints, truth: Bools) -> ScoreCounts:
         """Return score counts with the cluster counts or row weights of their rows."""
         m = len(counts.scores)
-        at = np.where(truth, place, place + m)
+        class_place = np.where(truth, place, place + m)
         n = np.ones(len(place), np.int64) if self.weights is None else self.weights
         return replace(
-            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), at, n, 2 * m)
+            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), class_place, n, 2 * m)
         )
 
 
@@ -172,25 +174,29 @@ class StoredScores(ScoredRows):
     counts: Sequence[Mapping[str | None, ScoreCounts]] = ()
 
     @classmethod
-    def from_counted(cls, counted: PredictionCounts) -> StoredScores:
+    def from_counted(cls, predictions: PredictionCounts) -> StoredScores:
         """Build from the counts of models, of which no two are known to be the same."""
-        scored = tuple(i for i, model in enumerate(counted.models) if model.kind != "label")
-        labels = [label for label in counted.slices if label is not None]
+        scored = tuple(i for i, model in enumerate(predictions.models) if model.kind != "label")
+        labels = [label for label in predictions.slices if label is not None]
         slices = {label: np.array([k]) for k, label in enumerate(labels)}
         names = tuple(np.array([float(i)]) for i in scored)
-        counts = [counted.scores(i) for i in scored]
+        counts = [predictions.scores(i) for i in scored]
         return cls(scored, names, np.zeros(0, bool), None, slices, None, counts=counts)
 
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
         """Return the score counts of a model, and its number."""
         return self.counts[j][None], np.array([j])
 
-    def slice_scores(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
-        """Return the score counts of a slice and their indices in `whole`."""
-        labels = [one for one in self.counts[place.item()] if one is not None]
+    def slice_scores(
+        self, all_counts: ScoreCounts, place: Ints, label: str
+    ) -> tuple[ScoreCounts, Ints]:
+        """Return the score counts of a slice and their indices in `all_counts`."""
+        labels = [
+            slice_label for slice_label in self.counts[place.item()] if slice_label is not None
+        ]
         parts = [self.counts[place.item()][labels[k]] for k in self.slices[label].tolist()]
-        found = reduce(add, parts)
-        return found, np.searchsorted(whole.scores, found.scores)
+        slice_counts = reduce(add, parts)
+        return slice_counts, np.searchsorted(all_counts.scores, slice_counts.scores)
 
 
 def read_scored_rows(predictions: PredictionCounts, labels: Collection[str] = ()) -> ScoredRows:

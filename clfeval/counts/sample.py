@@ -49,7 +49,7 @@ class Sample:
     def facts(self) -> Facts:
         """Facts on the counts: rows, models, thresholds, slices."""
         counts = self.slices[None]
-        predictions = self.predictions
+        predictions = self.counted
         facts: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             facts["rows dropped"] = dropped

@@ -194,19 +194,21 @@ def _has_repeated_pairs(entries: Frame) -> bool:
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[cuts.ClassCounts, Frame]:
+def _classes_apart(table: FeatureTable, class_table: ClassTable) -> tuple[cuts.ClassCounts, Frame]:
     """Count the classes in a separate table; return also its ROW and CLASS, without blank lines."""
-    owners = _without_blank(_read_columns(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
-    file = apart.files[0].name
-    counted = cuts.count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
-    check_ids(apart.files, apart.row, table.roles.null_value)
+    owners = _without_blank(
+        _read_columns(class_table.files, {ROW: class_table.row, CLASS: class_table.truth}, table)
+    )
+    file = class_table.files[0].name
+    counts = cuts.count_classes(file, [owners], CLASS, table.roles, column=class_table.truth)
+    check_ids(class_table.files, class_table.row, table.roles.null_value)
     if table.roles.missing == "error":
         nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
-        if nameless or sum(counted.missing):
-            checks = [missing_value(name) for name in (apart.row, apart.truth)]
-            cuts.raise_problems(apart.files, checks, table.roles.null_value)
-    cuts.refuse_single_class(file, counted, apart.truth)
-    return counted, owners
+        if nameless or sum(counts.missing):
+            checks = [missing_value(name) for name in (class_table.row, class_table.truth)]
+            cuts.raise_problems(class_table.files, checks, table.roles.null_value)
+    cuts.refuse_single_class(file, counts, class_table.truth)
+    return counts, owners
 
 
 def _read_columns(
@@ -246,16 +248,16 @@ def _keys(cut: cuts.Cut | None) -> list[str]:
 
 def _check_cut(table: FeatureTable, cut: cuts.Cut | None) -> None:
     if cut is not None and table.value is None:
-        what = f"{OPTION}--cut{END} needs numbers, and the sparse table has no value column"
+        message = f"{OPTION}--cut{END} needs numbers, and the sparse table has no value column"
         hint = f"omit {OPTION}--cut{END}, or add a third column named value"
-        raise UsageError.new(what, "needs-numbers", hint=hint)
+        raise UsageError.new(message, "needs-numbers", hint=hint)
     if isinstance(cut, float) and cut <= 0:
-        what = (
+        message = (
             f"{OPTION}--cut{END} {cut:g} makes the feature true in every row without an entry "
             "(value 0)"
         )
         hint = f"give {OPTION}--cut{END} a number above 0"
-        raise UsageError.new(what, "bad-option", hint=hint)
+        raise UsageError.new(message, "bad-option", hint=hint)
 
 
 def _sum_entries(
@@ -267,24 +269,30 @@ def _sum_entries(
     """
     # first group equal entries, then classify the few groups
     kinds = {"class": nw.col(CLASS), "rowless": nw.col(ROW).is_null()}
-    shown, gap, unknown = nw.lit(True), nw.lit(False), nw.lit(False)
+    is_set = nw.lit(True)
+    gap = nw.lit(False)
+    unknown = nw.lit(False)
     if KNOWN in entries.collect_schema().names():
-        kinds["unknown"], unknown = nw.col(KNOWN).is_null(), nw.col("unknown")
+        kinds["unknown"] = nw.col(KNOWN).is_null()
+        unknown = nw.col("unknown")
     if table.value is not None:
         value = nw.col(VALUE)
-        kinds["gap"], gap = value.is_null() | value.is_nan(), nw.col("gap")
-        kinds["shown"] = value >= cut if isinstance(cut, float) else value != 0
-        shown = nw.col("shown")
+        kinds["gap"] = value.is_null() | value.is_nan()
+        kinds["set"] = value >= cut if isinstance(cut, float) else value != 0
+        gap = nw.col("gap")
+        is_set = nw.col("set")
     keys = _keys(cut)
-    few = entries.select(*keys, **kinds).group_by(*keys, *kinds).agg(nw.len().alias("entries"))
-    rowless, positive = nw.col("rowless"), classes.is_positive("class") == 1
+    groups = entries.select(*keys, **kinds).group_by(*keys, *kinds)
+    rows = groups.agg(nw.len().alias("entries"))
+    rowless = nw.col("rowless")
+    positive = classes.is_positive("class") == 1
     owned = ~rowless & ~nw.col("class").is_null()
-    true = owned & ~gap & shown
+    true = owned & ~gap & is_set
     sums = {"entries": nw.lit(True), "rowless": rowless, "unknown": unknown & ~rowless}
     sums |= {"kept": owned, "gap": owned & gap, "gap_tp": owned & gap & positive}
     sums |= {"n": true, "tp": true & positive}
     n = nw.col("entries").cast(nw.Int64)
-    picked = few.select(*keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()})
+    picked = rows.select(*keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()})
     return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))
 
 
@@ -328,11 +336,13 @@ def _with_zeros(
     values: Floats, positives: Counts, negatives: Counts, totals: tuple[int, int]
 ) -> ScoreCounts:
     """Return score counts with the rows without an entry added as value 0."""
-    shown = (values != 0) & (positives + negatives > 0)
-    columns = [values[shown], positives[shown], negatives[shown]]
-    rest = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
-    if sum(rest):
-        columns = [np.append(column, zeros) for column, zeros in zip(columns, rest, strict=True)]
+    is_nonzero = (values != 0) & (positives + negatives > 0)
+    columns = [values[is_nonzero], positives[is_nonzero], negatives[is_nonzero]]
+    zero_row = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
+    if sum(zero_row):
+        columns = [
+            np.append(column, zeros) for column, zeros in zip(columns, zero_row, strict=True)
+        ]
     return ScoreCounts.from_scores(*columns)
 
 
@@ -341,9 +351,10 @@ def check_sparse_rows(table: FeatureTable) -> None:
     row, feature = table.row, table.feature
     strict = table.roles.missing == "error"
     first = pl.col(PLACE).first().over(pl.struct(row, feature))
-    both = pl.col(row).is_not_null() & pl.col(feature).is_not_null()
-    what = "'{value}' is already in {extra} for this row"
-    checks = [Check(feature, "duplicate-row", what, (pl.col(PLACE) != first) & both, first)]
+    is_named = pl.col(row).is_not_null() & pl.col(feature).is_not_null()
+    is_repeated = (pl.col(PLACE) != first) & is_named
+    message = "'{value}' is already in {extra} for this row"
+    checks = [Check(feature, "duplicate-row", message, is_repeated, first)]
     if strict:
         checks += [missing_value(name) for name in (row, feature, table.truth) if name]
     if table.value:
@@ -351,8 +362,8 @@ def check_sparse_rows(table: FeatureTable) -> None:
         checks += [missing_value(table.value, number=True)] if strict else []
     if table.truth:
         truth = column_as_text(table.truth)
-        known = truth.drop_nulls().first().over(row)
-        what = "'{value}' where an earlier entry of this row has '{extra}'"
-        bad = (truth != known) & pl.col(row).is_not_null()
-        checks.append(Check(table.truth, "conflicting-truth", what, bad, known))
+        first_truth = truth.drop_nulls().first().over(row)
+        message = "'{value}' where an earlier entry of this row has '{extra}'"
+        bad = (truth != first_truth) & pl.col(row).is_not_null()
+        checks.append(Check(table.truth, "conflicting-truth", message, bad, first_truth))
     cuts.raise_problems(table.files, checks, table.roles.null_value)

@@ -55,11 +55,15 @@ def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, fl
     rng = np.random.default_rng(_SEED)
     tp = fp = 0
     for _ in range(_DIVISIONS):
-        half = split_into_folds(positives, 2, rng)[0], split_into_folds(negatives, 2, rng)[0]
-        rest = positives - half[0], negatives - half[1]
-        for chosen, judged in ((half, rest), (rest, half)):
-            first = best_threshold_index(*chosen)
-            tp, fp = tp + judged[0][first:].sum().item(), fp + judged[1][first:].sum().item()
+        first_half = (
+            split_into_folds(positives, 2, rng)[0],
+            split_into_folds(negatives, 2, rng)[0],
+        )
+        second_half = positives - first_half[0], negatives - first_half[1]
+        for choosing, counting in ((first_half, second_half), (second_half, first_half)):
+            first = best_threshold_index(*choosing)
+            tp += counting[0][first:].sum().item()
+            fp += counting[1][first:].sum().item()
     return tp / _DIVISIONS, fp / _DIVISIONS
 
 
@@ -166,10 +170,12 @@ def refuse_single_class(file: str, classes: ClassCounts, column: str) -> None:
     """Raise DataError unless there are rows of both classes."""
     if classes.positives and classes.negatives:
         return
-    which = "negative" if classes.positives else "positive"
-    what = f"no row is {which}: truth has only {' and '.join(map(quote_name, classes.classes))}"
+    absent_class = "negative" if classes.positives else "positive"
+    message = (
+        f"no row is {absent_class}: truth has only {' and '.join(map(quote_name, classes.classes))}"
+    )
     hint = "features are evaluated by both classes: add rows of the other class"
-    raise DataError.new(what, "single-class", file, None, column, hint=hint)
+    raise DataError.new(message, "single-class", file, None, column, hint=hint)
 
 
 Cut = Literal["median", "mean", "best", "soft"] | float
@@ -190,7 +196,7 @@ class BinaryFeature:
     held: tuple[float, float] | None = field(default=None, compare=False)
 
 
-def split_feature(given: ScoreCounts, cut: Cut) -> BinaryFeature:
+def split_feature(feature: ScoreCounts, cut: Cut) -> BinaryFeature:
     """Dichotomise a numeric feature.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
@@ -200,7 +206,7 @@ def split_feature(given: ScoreCounts, cut: Cut) -> BinaryFeature:
     least and greatest one. Two values are split at the greater one, except where the cut is a
     number or soft. One value is constant: never true by a median or mean, and without a soft vote.
     """
-    values, positives, negatives = given.scores, given.positives, given.negatives
+    values, positives, negatives = feature.scores, feature.positives, feature.negatives
     if not len(values):
         return BinaryFeature(np.nan, None, 0, 0)
     constant = len(values) == 1
@@ -211,22 +217,24 @@ def split_feature(given: ScoreCounts, cut: Cut) -> BinaryFeature:
         votes = (halves - halves[0]) / (halves[-1] - halves[0])
         return BinaryFeature(np.nan, "soft", float(votes @ positives), float(votes @ negatives))
     rule: Rule = ">="
-    held = None
+    cross_fitted = None
     if isinstance(cut, float):
         place, first = cut, int(np.searchsorted(values, cut, side="left"))
     elif len(values) == 2:
         place, first = float(values[1]), 1
     elif cut == "best" and not constant:
         first = best_threshold_index(positives, negatives)
-        place, held = float(values[first]), cross_fitted_counts(positives, negatives)
+        place = float(values[first])
+        cross_fitted = cross_fitted_counts(positives, negatives)
     else:
         weights = positives + negatives
         place = _mean(values, weights) if cut == "mean" else _median(values, weights)
         rule, first = ">", int(np.searchsorted(values, place, side="right"))
         if first == len(values) and not constant:  # the median is the greatest value
             rule, first = ">=", int(np.searchsorted(values, place, side="left"))
-    tp, fp = positives[first:].sum().item(), negatives[first:].sum().item()
-    return BinaryFeature(place, rule, tp, fp, held)
+    tp = positives[first:].sum().item()
+    fp = negatives[first:].sum().item()
+    return BinaryFeature(place, rule, tp, fp, cross_fitted)
 
 
 def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> BinaryFeature:
@@ -322,17 +330,19 @@ class FeatureCounts:
         parts = list(zip(*features, strict=True)) or [()] * 7
         names, columns, kinds, splits, positives, negatives, missing = parts
         # cross-fitting splits whole rows, which fractional weights are not
-        dealt = (one.held if unit == 1 or one.held is None else UNDEALT for one in splits)
-        held = np.array([one or (np.nan, np.nan) for one in dealt], np.float64).reshape(-1, 2)
-        held_tp, held_fp = held.T
+        cross_fitted = [
+            split.held if unit == 1 or split.held is None else UNDEALT for split in splits
+        ]
+        pairs = [counts or (np.nan, np.nan) for counts in cross_fitted]
+        held_tp, held_fp = np.array(pairs, np.float64).reshape(-1, 2).T
         return cls(
             names,
             columns,
             kinds,
-            np.array([one.cut for one in splits], np.float64),
-            tuple(one.rule for one in splits),
-            np.array([one.tp for one in splits]),
-            np.array([one.fp for one in splits]),
+            np.array([split.cut for split in splits], np.float64),
+            tuple(split.rule for split in splits),
+            np.array([split.tp for split in splits]),
+            np.array([split.fp for split in splits]),
             np.array(positives),
             np.array(negatives),
             np.array(missing),
@@ -347,13 +357,15 @@ class FeatureCounts:
         fields: dict[str, Any] = {
             name: tuple(chain(*(getattr(part, name) for part in parts))) for name in _TEXTS
         }
-        fields |= {name: np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS}
+        fields |= {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
+        }
         return cls(**fields, unit=parts[0].unit)
 
     def __add__(self, other: FeatureCounts) -> FeatureCounts:
         """Add the counts of other rows of the same features with the same thresholds."""
-        alike = all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
-        if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
+        has_same_texts = all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
+        if not has_same_texts or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
             raise ValueError("the features or their thresholds differ")
         sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
         return replace(self, **sums, unit=patterns.common_unit(self, other))

@@ -126,8 +126,8 @@ def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iter
         if missing:
             x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
         refuse_infinite(x, cut, file, name)
-        done = split_rows(x, truth, n, cut)
-        return name, name, "numeric", done, mask_weight(truth, n), mask_weight(~truth, n), missing
+        split = split_rows(x, truth, n, cut)
+        return name, name, "numeric", split, mask_weight(truth, n), mask_weight(~truth, n), missing
 
     for block, table in rows.blocks(columns, "number"):
         truth = table[POSITIVE].to_numpy() == 1
@@ -140,9 +140,9 @@ def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iter
 def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
     """Raise if a mean or a scale is requested of infinite values."""
     if cut in ("mean", "soft") and not np.isfinite(x).all():
-        what = f"infinite values have no {'mean' if cut == 'mean' else 'scale'}"
+        message = f"infinite values have no {'mean' if cut == 'mean' else 'scale'}"
         hint = f"use {OPTION}--cut median{END} or {OPTION}--cut best{END}"
-        raise DataError.new(what, "infinite-value", file, None, column, hint=hint)
+        raise DataError.new(message, "infinite-value", file, None, column, hint=hint)
 
 
 def _sums_of_texts(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
@@ -321,23 +321,26 @@ def _sums(
     flags = [name for name in columns if schema[name] == nw.Boolean]
     if flags:
         frame = frame.with_columns(nw.col(*flags).cast(nw.Int8))
-    many, positive = nw.col(*columns), nw.col(POSITIVE)
-    values, known = many, (~many.is_null()).cast(nw.Int8)
+    cells = nw.col(*columns)
+    positive = nw.col(POSITIVE)
+    values = cells
+    is_known = (~cells.is_null()).cast(nw.Int8)
     if weighted:
-        values, known = values * nw.col(WEIGHT), known * nw.col(WEIGHT)
-    wanted = {"all": values.sum(), "positive": (values * positive).sum()}
-    wanted |= {"low": many.min(), "high": many.max(), "missing": many.null_count()}
+        values = values * nw.col(WEIGHT)
+        is_known = is_known * nw.col(WEIGHT)
+    expressions = {"all": values.sum(), "positive": (values * positive).sum()}
+    expressions |= {"low": cells.min(), "high": cells.max(), "missing": cells.null_count()}
     # between 0 and 1 only these equal their squares; integers need no such check
     if any(schema[name].is_float() for name in columns):
-        wanted |= {"squares": (many**2).sum(), "plain": many.sum()}
+        expressions |= {"squares": (cells**2).sum(), "plain": cells.sum()}
     if drop:
-        wanted |= {"known": known.sum(), "known_positive": (known * positive).sum()}
-    sums = [expression.name.prefix(f"{name}:") for name, expression in wanted.items()]
+        expressions |= {"known": is_known.sum(), "known_positive": (is_known * positive).sum()}
+    sums = [expression.name.prefix(f"{name}:") for name, expression in expressions.items()]
     sums += [nw.col(NO_TAIL).sum()] if NO_TAIL in schema else []
     row = np.array(collect(frame.select(*sums)).row(0), np.float64)
     tail = int(row[-1]) if NO_TAIL in schema else None
-    table = row[: len(wanted) * len(columns)].reshape(len(wanted), -1)
-    return dict(zip(wanted, table, strict=True)), tail
+    table = row[: len(expressions) * len(columns)].reshape(len(expressions), -1)
+    return dict(zip(expressions, table, strict=True)), tail
 
 
 def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
