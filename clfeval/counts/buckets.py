@@ -26,7 +26,7 @@ def with_buckets(
 
     lowest: no score is nearer to 0 or 1, or is outside 0..1 unless it is negative.
 
-    The distance d of a score from the nearer of 0 and 1 is doubled until it is at lowest 1/2; key
+    The distance d of a score from the nearer of 0 and 1 is doubled until it is at least 1/2; key
     has the number of doublings and the leading `bits` of d, m1 and m2 are d and d² in units of
     2**-31, rounded down. Scores outside 0..1 are divided by 2**64 first. Hundredths and the
     threshold `cut` start a new bucket. Keys are in the order of the scores. Every operation is
@@ -49,7 +49,7 @@ def with_buckets(
             octave=nw.when(small).then(octave - step).otherwise(octave),
         )
     place, nearest = (m - 0.5) * 2.0 ** (bits + 1), s * HUNDRED + 0.5
-    if lowest < 2.0**-OCTAVES:  # else m is below 1, and doubled to at lowest 1/2
+    if lowest < 2.0**-OCTAVES:  # else m is below 1, and doubled to at least 1/2
         place = place.clip(0, 2**bits - 1)
         nearest = nearest.clip(0, HUNDRED)
         m = m.clip(0, 1)
