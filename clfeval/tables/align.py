@@ -45,16 +45,19 @@ class JoinedFile:
         """The column of its ids; `row` where rows are joined by their numbers."""
         return self.columns.id or JOIN_ROWS
 
-    def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
-        """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
-        name = QUALIFIED_NAME.format(self.called, one.name)
+    def model(self, model: ModelColumns, alone: bool, name_counts: Counter[str]) -> ModelColumns:
+        """Return a model, renamed for the joined table.
+
+        alone: one per file; name_counts: of the models of all files.
+        """
+        name = QUALIFIED_NAME.format(self.called, model.name)
         if len(self.columns.models) == 1 and (self.said or alone):
             name = self.called
-        elif not self.said and taken[one.name] == 1:
-            name = one.name
-        columns = tuple(self.names[column] for column in one.columns)
-        beside = one.beside and self.names[one.beside]
-        return replace(one, name=name, columns=columns, beside=beside)
+        elif not self.said and name_counts[model.name] == 1:
+            name = model.name
+        columns = tuple(self.names[column] for column in model.columns)
+        score_column = model.beside and self.names[model.beside]
+        return replace(model, name=name, columns=columns, beside=score_column)
 
 
 def file_stem(name: str) -> str:
@@ -115,14 +118,17 @@ def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> No
     shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
     columns = Counter[str]()
     for part in parts:
-        own = {name for one in part.columns.models for name in (*one.columns, one.beside)}
-        columns.update(part.names[name] for name in own if name is not None)
-        shared |= {full for name, full in part.names.items() if name not in own}
+        model_columns = {
+            name for model in part.columns.models for name in (*model.columns, model.beside)
+        }
+        columns.update(part.names[name] for name in model_columns if name is not None)
+        shared |= {full for name, full in part.names.items() if name not in model_columns}
     columns.update(shared)
-    for what, found in (("models", Counter(models)), ("columns", columns)):
-        if alike := [name for name, count in found.items() if count > 1]:
+    for kind, name_counts in (("models", Counter(models)), ("columns", columns)):
+        repeated = [name for name, count in name_counts.items() if count > 1]
+        if repeated:
             hint = "give the files different names: new=FILE old=FILE"
-            raise bad_option(f"two {what} would have the name {list_names(alike)}", hint)
+            raise bad_option(f"two {kind} would have the name {list_names(repeated)}", hint)
 
 
 def find_lone_truth(
@@ -205,8 +211,8 @@ class _Problems:
         """Add a problem for each row of a frame of row numbers and messages, in its order."""
         if rows.height and not (self.drop and code == "missing-value"):
             self.totals[code] += rows.height
-            for row, what in rows.head(MAX_PROBLEMS).iter_rows():
-                self.problems.append(Problem(what, code, file, row, column))
+            for row, message in rows.head(MAX_PROBLEMS).iter_rows():
+                self.problems.append(Problem(message, code, file, row, column))
 
     def check(self, hints: Mapping[str, str]) -> None:
         """Raise DataError if there are problems; hints: by the code of the first."""
@@ -317,11 +323,11 @@ def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, CellReading]
 
 def _with_common_id_type(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """Return the frames with ids of one type: integers if all are, else text as written."""
-    whole = [_integer_ids(frame[ID]) for frame in frames]
-    kind = pl.String if any(ids is None for ids in whole) else pl.Int64
+    integer_ids = [_integer_ids(frame[ID]) for frame in frames]
+    kind = pl.String if any(ids is None for ids in integer_ids) else pl.Int64
     return [
         frame.with_columns((frame[ID] if ids is None else ids).cast(kind).alias(ID))
-        for frame, ids in zip(frames, whole, strict=True)
+        for frame, ids in zip(frames, integer_ids, strict=True)
     ]
 
 
@@ -335,8 +341,8 @@ def _integer_ids(ids: pl.Series) -> pl.Series | None:
     numbers = ids.cast(pl.Int64, strict=False)
     if numbers.null_count() != ids.null_count():
         return None
-    same = kind != pl.String or bool((numbers.cast(pl.String) == ids).all())
-    return numbers if same else None
+    is_equal = kind != pl.String or bool((numbers.cast(pl.String) == ids).all())
+    return numbers if is_equal else None
 
 
 def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
@@ -345,39 +351,41 @@ def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.sort(ID, ROW)
     hashes = frame[ID].hash()
     order = hashes.arg_sort()
-    ahead = hashes[order]
-    if (ahead == ahead.shift()).any():
+    ordered = hashes[order]
+    if (ordered == ordered.shift()).any():
         return frame.sort(hashes, ID, ROW)
     return frame[order]
 
 
 def _unequal_ids_error(
-    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], some: bool
+    files: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], has_shared: bool
 ) -> DataError:
-    """Build the error of ids missing in some file; some: other ids occur in all files."""
-    found: list[Problem] = []
-    alike = None
-    for side, frame in zip(sides, frames, strict=True):
-        for other, against in zip(sides, frames, strict=True):
-            lacking = frame.filter(~pl.col(ID).is_in(against[ID].implode())).sort(ROW)
+    """Build the error of ids missing in some file; has_shared: other ids occur in all files."""
+    problems: list[Problem] = []
+    spelling_hint = None
+    for file, frame in zip(files, frames, strict=True):
+        for second_file, second_frame in zip(files, frames, strict=True):
+            lacking = frame.filter(~pl.col(ID).is_in(second_frame[ID].implode())).sort(ROW)
             if not lacking.height:
                 continue
             row, key = lacking.select(ROW, ID).row(0)
-            more = lacking.height - 1
-            those = f"'{key}' and {more:,} more of" if more else f"'{key}', one of"
-            what = (
-                f"{those} {frame.height:,} ids{' are' if more else ', is'} not among the "
-                f"{against.height:,} ids of {other.file.name}"
+            further = lacking.height - 1
+            ids = f"'{key}' and {further:,} more of" if further else f"'{key}', one of"
+            message = (
+                f"{ids} {frame.height:,} ids{' are' if further else ', is'} not among the "
+                f"{second_frame.height:,} ids of {second_file.file.name}"
             )
-            found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
-            alike = alike or _similar_id_hint(lacking[ID], against, other.file.name)
+            problems.append(Problem(message, "unequal-ids", file.file.name, row, file.id))
+            spelling_hint = spelling_hint or _similar_id_hint(
+                lacking[ID], second_frame, second_file.file.name
+            )
     hint = f"add {OPTION}--missing drop{END} to drop ids that are not in all files"
-    if not some:
-        hint = f"no id is in all files: is '{sides[0].id}' the id column of each?"
-    return DataError(found, hint=alike or hint)
+    if not has_shared:
+        hint = f"no id is in all files: is '{files[0].id}' the id column of each?"
+    return DataError(problems, hint=spelling_hint or hint)
 
 
-def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
+def _similar_id_hint(ids: pl.Series, second: pl.DataFrame, file: str) -> str | None:
     """Return the hint on an id that another file spells differently, if it does."""
     if ids.dtype != pl.String:
         return None
@@ -386,14 +394,15 @@ def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | 
         pl.col(ID).str.strip_chars().str.to_lowercase(),
     )
     for plain in ways:
-        mine = ids.to_frame().select(ID, plain=plain).drop_nulls()
-        theirs = against.select(ROW, plain=plain, there=ID).drop_nulls()
-        both = mine.join(theirs, on="plain").filter(pl.col(ID) != pl.col("there")).sort(ROW)
-        if both.height:
-            here, there, row = both.select(ID, "there", ROW).row(0)
+        first_ids = ids.to_frame().select(ID, plain=plain).drop_nulls()
+        second_ids = second.select(ROW, plain=plain, second_id=ID).drop_nulls()
+        pairs = first_ids.join(second_ids, on="plain")
+        differing = pairs.filter(pl.col(ID) != pl.col("second_id")).sort(ROW)
+        if differing.height:
+            first_id, second_id, row = differing.select(ID, "second_id", ROW).row(0)
             return (
-                f"ids are compared as text: write '{here}' and '{there}' ({file}:{row}) the same "
-                "way in all files"
+                f"ids are compared as text: write '{first_id}' and '{second_id}' ({file}:{row}) "
+                "the same way in all files"
             )
     return None
 
@@ -480,7 +489,7 @@ def _place_finder(
 
 
 def _compare(
-    found: _Problems, cells: pl.DataFrame, files: tuple[str, str], column: str, *, is_truth: bool
+    problems: _Problems, cells: pl.DataFrame, files: tuple[str, str], column: str, *, is_truth: bool
 ) -> None:
     """Add the rows in which a column differs from that of an earlier file, given as b and a.
 
@@ -489,19 +498,21 @@ def _compare(
     a, b = cells["a"], cells["b"]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
         a, b = a.cast(pl.String), b.cast(pl.String)
-    apart = a.ne_missing(b)
-    if not apart.any():
+    differs = a.ne_missing(b)
+    if not differs.any():
         return
     if is_truth:
-        two_truths = apart & a.is_not_null() & b.is_not_null()
-        found.apart = two_truths if found.apart is None else found.apart | two_truths
-    mine, theirs = (
+        two_truths = differs & a.is_not_null() & b.is_not_null()
+        problems.apart = two_truths if problems.apart is None else problems.apart | two_truths
+    this_cell, earlier_cell = (
         pl.when(cell.is_null()).then(pl.lit("missing")).otherwise(pl.format("'{}'", cell))
         for cell in (b.cast(pl.String), a.cast(pl.String))
     )
-    what = pl.format("{} for id '{}', but {} in {}:{}", mine, ID, theirs, pl.lit(files[1]), "first")
-    rows = cells.select(ROW, what=what, lacking=(a.is_null() | b.is_null()) & is_truth)
-    rows = rows.filter(apart).sort(ROW)
+    message = pl.format(
+        "{} for id '{}', but {} in {}:{}", this_cell, ID, earlier_cell, pl.lit(files[1]), "first"
+    )
+    rows = cells.select(ROW, what=message, lacking=(a.is_null() | b.is_null()) & is_truth)
+    rows = rows.filter(differs).sort(ROW)
     code = "conflicting-truth" if is_truth else "conflicting-value"
-    found.add(code, files[0], column, rows.filter(~pl.col("lacking")).drop("lacking"))
-    found.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))
+    problems.add(code, files[0], column, rows.filter(~pl.col("lacking")).drop("lacking"))
+    problems.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))

@@ -52,9 +52,10 @@ def skip_comments(source: SourceFile) -> SourceFile:
     with source.path.open("rb") as stream:
         lines = [stream.readline(HEAD_BYTES)]
         start = lines[0].removeprefix(codecs.BOM_UTF8)
-        if said := _SEPARATOR.fullmatch(start):
+        separator = _SEPARATOR.fullmatch(start)
+        if separator:
             plain = source.delimiter in ",\t"
-            delimiter = said[1].decode() if plain else source.delimiter
+            delimiter = separator[1].decode() if plain else source.delimiter
             return replace(source, comments=lines[0], delimiter=delimiter)
         while start.startswith(b"#") or (start and not start.strip() and len(lines) > 1):
             lines.append(start := stream.readline(HEAD_BYTES))
@@ -105,9 +106,9 @@ def refuse_utf16(source: SourceFile, start: bytes) -> None:
         raise DataError.new(message, "not-utf8", source.name, 1, hint=hint)
 
 
-def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
+def _records(source: SourceFile, text: str, is_whole: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the complete records of the head with their row numbers, without blank lines."""
-    if not whole:
+    if not is_whole:
         text = text[: text.rfind("\n") + 1]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=source.delimiter)
     try:
@@ -117,29 +118,29 @@ def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, 
             if record:
                 yield row, record
     except csv.Error as error:
-        what = f"not a delimited table: {error}"
-        raise DataError.new(what, "bad-csv", source.name, reader.line_num) from error
+        message = f"not a delimited table: {error}"
+        raise DataError.new(message, "bad-csv", source.name, reader.line_num) from error
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
-    found: list[tuple[str, str]] = []
-    seen: dict[str, int] = {}
+    problems: list[tuple[str, str]] = []
+    first_positions: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
-        first = seen.setdefault(name, position)
+        first = first_positions.setdefault(name, position)
         if first < position:
-            shown = f"'{name}'" if name else "(no name)"
-            what = f"column {position} has the same name as column {first}: {shown}"
-            found.append((what, "duplicate-column"))
+            quoted = f"'{name}'" if name else "(no name)"
+            message = f"column {position} has the same name as column {first}: {quoted}"
+            problems.append((message, "duplicate-column"))
         elif "\ufffd" in name:
-            found.append((f"the name of column {position} is not UTF-8", "not-utf8"))
+            problems.append((f"the name of column {position} is not UTF-8", "not-utf8"))
         elif "\0" in name:
-            found.append((f"the name of column {position} contains a NUL byte", "nul-byte"))
-    if found:
-        codes = {code for _, code in found}
+            problems.append((f"the name of column {position} contains a NUL byte", "nul-byte"))
+    if problems:
+        codes = {code for _, code in problems}
         hint = next(_HINTS[code] for code in _HINTS if code in codes)
         if hint == ENCODING_HINT:
             hint = encoding_hint(source)
-        raise DataError([Problem(*one, source.name, 1) for one in found], hint=hint)
+        raise DataError([Problem(*problem, source.name, 1) for problem in problems], hint=hint)
 
 
 ENCODING_HINT = f"if it is Latin-1, convert it: {LATIN_1.remedy}"
@@ -261,15 +262,15 @@ def _hint_on_long_rows(source: SourceFile, columns: Sequence[str]) -> str | None
 
 def _bare_returns(source: SourceFile) -> list[Problem]:
     """Return problems for lines with a bare carriage return; none for a file with quotes."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     with source.path.open("rb") as stream:
         for row, line in enumerate(stream, start=1):
             if b'"' in line:
                 return []
-            if b"\r" in line.rstrip(b"\r\n") and len(found) < MAX_PROBLEMS:
-                what = "a bare carriage return (CR) in the line, a line end to some programs"
-                found.append(Problem(what, "cr-only", source.name, row))
-    return found
+            if b"\r" in line.rstrip(b"\r\n") and len(problems) < MAX_PROBLEMS:
+                message = "a bare carriage return (CR) in the line, a line end to some programs"
+                problems.append(Problem(message, "cr-only", source.name, row))
+    return problems
 
 
 def read_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
@@ -295,16 +296,16 @@ def _record_problems(
         return
     if len(record) != len(columns):
         fields = f"{len(record)} field{'s' * (len(record) != 1)}"
-        what = f"the row has {fields}, but the header has {len(columns)}"
+        message = f"the row has {fields}, but the header has {len(columns)}"
         code = "short-row" if len(record) < len(columns) else "long-row"
-        yield Problem(what, code, file, row, next(iter(columns[len(record) :]), None))
+        yield Problem(message, code, file, row, next(iter(columns[len(record) :]), None))
     for column, cell in zip(columns, record, strict=False):
         if "\0" in cell:
             yield Problem("contains a NUL byte", "nul-byte", file, row, column)
         if encoding is not None and _has_other_bytes([cell]):
-            shown = cell.encode(errors="surrogateescape").decode(encoding.codec, "replace")
-            what = f"not UTF-8 (as {encoding.title} it reads '{shown}')"
-            yield Problem(what, "not-utf8", file, row, column)
+            decoded = cell.encode(errors="surrogateescape").decode(encoding.codec, "replace")
+            message = f"not UTF-8 (as {encoding.title} it reads '{decoded}')"
+            yield Problem(message, "not-utf8", file, row, column)
 
 
 CHUNK = 1 << 18  # small enough to stay in the processor's cache between the counts

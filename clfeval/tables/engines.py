@@ -62,27 +62,29 @@ OWN = {
 }
 
 
-def reads_elsewhere(paths: Sequence[str], said: Input) -> bool:
+def reads_elsewhere(paths: Sequence[str], roles: Input) -> bool:
     """Return whether an engine other than polars is asked for, or a folder is given."""
     folders = [path for path in paths if os.path.isdir(path)]
-    return said.engine not in (None, "polars") or any(map(parquet_files_of, folders))
+    return roles.engine not in (None, "polars") or any(map(parquet_files_of, folders))
 
 
-def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
+def open_in_engine(paths: Sequence[str], roles: Input) -> TableFile:
     """Open Parquet files, folders or a table by name as one table of an engine, columns in order.
 
     A folder has its columns in the order of their names, as its files may differ in them; parts of
     paths such as `site=A` are columns of text. Raises UsageError without the library of the engine,
     DataError for what it cannot read.
     """
-    engine = said.engine or "polars"
+    engine = roles.engine or "polars"
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     openers = {"polars": read_by_polars, "duckdb": _open_duckdb, "spark": _open_spark}
-    frame = openers[engine](paths, said)
+    frame = openers[engine](paths, roles)
     columns = tuple(frame.collect_schema().names())
-    if odd := [one for one in columns if engine == "spark" and {".", "`"} & {*one}]:
-        what, hint = "Spark cannot address this name", "rename the column in the table"
-        raise DataError.new(what, "bad-file", name, None, odd[0], hint=hint)
+    odd = [column for column in columns if engine == "spark" and {".", "`"} & {*column}]
+    if odd:
+        message = "Spark cannot address this name"
+        hint = "rename the column in the table"
+        raise DataError.new(message, "bad-file", name, None, odd[0], hint=hint)
     if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
         columns = tuple(sorted(columns))
     check_names(name, columns)
@@ -108,17 +110,18 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
         if engine != "spark" or type(error).__name__ in UNREADABLE or re.search(_UNREADABLE, text):
             hint = f"if a text means missing, add {format_option('--null-value', 'TEXT')}"
             hint = hint if re.search("CAST_INVALID_INPUT|Conversion Error", text) else ""
-            what = f"{engine} cannot read it: {text}"
-            raise DataError.new(what, "bad-file", name, hint=hint or None) from error
-        what, hint = f"spark failed: {text}", "start it again; no file was written"
-        raise UsageError.new(what, "engine-failed", name, hint=hint) from error
+            message = f"{engine} cannot read it: {text}"
+            raise DataError.new(message, "bad-file", name, hint=hint or None) from error
+        message = f"spark failed: {text}"
+        hint = "start it again; no file was written"
+        raise UsageError.new(message, "engine-failed", name, hint=hint) from error
 
 
-def counts_only(frame: object, said: Input) -> bool:
+def counts_only(frame: object, roles: Input) -> bool:
     """Return whether the rows of a frame stay in an engine, from which only counts are read."""
     native = frame.to_native() if hasattr(frame, "to_native") else frame
     spark = type(native).__module__.partition(".")[0] == "pyspark"
-    return frame is not None and (said.engine not in (None, "polars") or spark)
+    return frame is not None and (roles.engine not in (None, "polars") or spark)
 
 
 def refuse_unseen_nan(file: TableFile, names: Iterable[str | None]) -> None:
@@ -129,21 +132,24 @@ def refuse_unseen_nan(file: TableFile, names: Iterable[str | None]) -> None:
     """
     if (frame := file.native) is None or not frame.implementation.is_duckdb():
         return
-    kinds, named = frame.collect_schema(), {*names}
-    for name in (one for one in kinds if one in named and kinds[one].is_float()):
+    kinds = frame.collect_schema()
+    requested = {*names}
+    for name in kinds:
+        if name not in requested or not kinds[name].is_float():
+            continue
         column = nw.col(name)
-        found = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
-        most = found["most"].item()
-        if most is not None and most != most and not found["seen"].item():
+        summary = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
+        most = summary["most"].item()
+        if most is not None and most != most and not summary["seen"].item():
             raise unseen_nan_error(file.name, name)
 
 
 def unseen_nan_error(file: str, column: str) -> DataError:
     """Build the error for NaN of a user's relation of DuckDB that comparisons do not see."""
-    what = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
+    message = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
     hint = f"give the path and {OPTION}--engine duckdb{END}, or set disabled_optimizers = "
     hint += "'statistics_propagation,filter_pushdown'"
-    return DataError.new(what, "bad-number", file, None, column, hint=hint)
+    return DataError.new(message, "bad-number", file, None, column, hint=hint)
 
 
 def first_line(error: BaseException) -> str:
@@ -152,8 +158,8 @@ def first_line(error: BaseException) -> str:
     while cause is not None and (deeper := cause.getCause()) is not None:
         cause = deeper
     text = str(error if cause is None else cause.toString())
-    if found := re.search(r'details = "(.+)"', text):  # the server is lost
-        text = found[1]
+    if details := re.search(r'details = "(.+)"', text):  # the server is lost
+        text = details[1]
     line = next((line.strip() for line in text.splitlines() if line.strip()), repr(error))
     return re.sub(r"^(\w+\.)+\w+: ", "", line)  # the class of Java
 
@@ -305,8 +311,8 @@ def _spark_session(settings: Mapping[str, str]) -> Any:
             )
         if not served and which("java") is None and "JAVA_HOME" not in os.environ:
             hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
-        what = f"no Spark session: {first_line(error)}"
-        raise UsageError.new(what, "no-library", hint=hint) from error
+        message = f"no Spark session: {first_line(error)}"
+        raise UsageError.new(message, "no-library", hint=hint) from error
     refuse_lenient_session(session)
     if not served:
         session.sparkContext.setLogLevel("OFF")
@@ -331,8 +337,8 @@ def _await_server(address: str) -> None:
 def refuse_lenient_session(session: Any) -> None:
     """Raise UsageError for a session that reads any text as a number, or as a missing one."""
     if str(session.conf.get(STRICT, "true")).lower() != "true":
-        what = f"this Spark session reads any text as a number: {STRICT} is false"
-        raise UsageError.new(what, "bad-option", hint=f'session.conf.set("{STRICT}", "true")')
+        message = f"this Spark session reads any text as a number: {STRICT} is false"
+        raise UsageError.new(message, "bad-option", hint=f'session.conf.set("{STRICT}", "true")')
 
 
 @contextmanager
@@ -351,14 +357,15 @@ def keeping_interrupt_handler() -> Iterator[None]:
 def _without_chatter() -> Iterator[None]:
     """Keep the standard error of a program that starts here, such as the JVM, from the screen."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    standard_error = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
         sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(standard_error, 2)
+        os.close(standard_error)
         os.close(nowhere)
 
 
