@@ -201,7 +201,7 @@ def _columns_without_ignored(
 ) -> list[str]:
     """Return the columns that --ignore leaves; DataError for options that name no column."""
     columns = list(file.columns)
-    ignored = match_names(file.name, columns, roles.ignore, what="column")
+    ignored = match_names(file.name, columns, roles.ignore, kind="column")
     columns_of_flag = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
     refuse_ignored_columns(ignored, {**columns_of_flag, "--feature": features})
     columns = [name for name in columns if name not in ignored]
@@ -224,7 +224,7 @@ def _wide_features(
     row_id = roles.id or find_column(rest, ColumnNames.ID)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
     if features:
-        names = match_names(first.name, names, features, what="feature")
+        names = match_names(first.name, names, features, kind="feature")
     if not names:
         message = f"no feature columns; columns: {list_names(columns)}"
         hint = "every column except class, id and weight is a feature"

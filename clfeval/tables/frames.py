@@ -167,33 +167,41 @@ def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
     names = [name for name in names if types[name] == nw.Float32]
     if not names:
         return frame
-    x, power, found = (nw.col(f"__clfeval_{name}") for name in ("x", "power", "found"))
+    x = nw.col("__clfeval_x")
+    power = nw.col("__clfeval_power")
+    shortest = nw.col("__clfeval_shortest")
     for name in names:
         single = nw.col(name)
-        both = {"__clfeval_x": single.cast(nw.Float64), "__clfeval_found": single.cast(nw.Float64)}
-        frame, each = frame.with_columns(**both), nw.lit(0.0)
+        double = single.cast(nw.Float64)
+        frame = frame.with_columns(__clfeval_x=double, __clfeval_shortest=double)
+        scale = nw.lit(0.0)
         for place in range(-12, 6):  # 6 digits are whole multiples of 1 / power
-            each = nw.when(x.abs() >= 10.0**place).then(nw.lit(10.0 ** (5 - place))).otherwise(each)
-        each = nw.when(x.abs() >= 1e6).then(nw.lit(0.0)).otherwise(each)
-        frame = frame.with_columns(__clfeval_power=each)
-        for more in (1e3, 1e2, 10.0, 1.0):
+            is_reached = x.abs() >= 10.0**place
+            scale = nw.when(is_reached).then(nw.lit(10.0 ** (5 - place))).otherwise(scale)
+        scale = nw.when(x.abs() >= 1e6).then(nw.lit(0.0)).otherwise(scale)
+        frame = frame.with_columns(__clfeval_power=scale)
+        for digits in (1e3, 1e2, 10.0, 1.0):
             # polars divides by a single number by multiplying with its inverse, which is not exact
-            near = (x * (power * more) + 0.5).floor() / (power * more + x * 0.0)
-            near = nw.when(near.cast(nw.Float32) == single).then(near).otherwise(found)
-            frame = frame.with_columns(__clfeval_found=near)
-        frame = frame.with_columns(found.alias(name))
+            rounded = (x * (power * digits) + 0.5).floor() / (power * digits + x * 0.0)
+            is_same = rounded.cast(nw.Float32) == single
+            rounded = nw.when(is_same).then(rounded).otherwise(shortest)
+            frame = frame.with_columns(__clfeval_shortest=rounded)
+        frame = frame.with_columns(shortest.alias(name))
     return frame.select(*types.names())
 
 
 def float32_threshold(threshold: float) -> float:
     """Return the smallest float32 whose shortest decimal is at or above the threshold."""
     with np.errstate(over="ignore"):
-        near, up = np.float32(threshold), np.float32(np.inf)
-        while float(str(below := np.nextafter(near, -up))) >= threshold and below < near:
-            near = below
-        while float(str(near)) < threshold:
-            near = np.nextafter(near, up)
-    return float(near)
+        candidate = np.float32(threshold)
+        infinity = np.float32(np.inf)
+        below = np.nextafter(candidate, -infinity)
+        while float(str(below)) >= threshold and below < candidate:
+            candidate = below
+            below = np.nextafter(candidate, -infinity)
+        while float(str(candidate)) < threshold:
+            candidate = np.nextafter(candidate, infinity)
+    return float(candidate)
 
 
 def is_missing(value: object) -> bool:

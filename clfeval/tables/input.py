@@ -41,9 +41,9 @@ def _label(_: str, value: object) -> str | None:
     return next(iter(_labels("", [value])), None)
 
 
-def _score_kind(flag: str, given: object) -> str | None:
+def _score_kind(flag: str, value: object) -> str | None:
     """Return `exact` or `buckets:M`; UsageError for other texts."""
-    text = None if given is None else str(given)
+    text = None if value is None else str(value)
     kind, colon, bits = (text or "").partition(":")
     if text in (None, "exact"):
         return text
@@ -59,21 +59,23 @@ def _labels(_: str, values: object) -> tuple[str, ...]:
     return tuple(text for text in map(as_text, as_list(values)) if text is not None)
 
 
-def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
-    chosen = given if isinstance(given, Mapping) else {} if given is None else {None: given}
-    chosen = {model: to_float(flag, value) for model, value in chosen.items()}
-    for value in chosen.values():
+def _thresholds(flag: str, values: Any) -> dict[str | None, float]:
+    if values is None:
+        return {}
+    by_model = values if isinstance(values, Mapping) else {None: values}
+    thresholds = {model: to_float(flag, value) for model, value in by_model.items()}
+    for value in thresholds.values():
         if not math.isfinite(value):
             raise bad_option(f"{OPTION}{flag}{END} {value} is not a finite number")
-    return chosen
+    return thresholds
 
 
-def _settings(flag: str, given: object) -> dict[str, str]:
-    if given is None or (isinstance(given, (tuple, list)) and not given):
+def _settings(flag: str, values: object) -> dict[str, str]:
+    if values is None or (isinstance(values, (tuple, list)) and not values):
         return {}
-    if not isinstance(given, Mapping):
-        raise bad_option(f"{OPTION}{flag}{END} {given!r:.40} is not a mapping of settings")
-    return {str(key): str(value) for key, value in given.items()}
+    if not isinstance(values, Mapping):
+        raise bad_option(f"{OPTION}{flag}{END} {values!r:.40} is not a mapping of settings")
+    return {str(key): str(value) for key, value in values.items()}
 
 
 def _parse_settings(flag: str, texts: Sequence[str]) -> dict[str, str]:
@@ -481,9 +483,9 @@ def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
 
     `Patient No` is `patient_id`.
     """
-    listed = list(columns)
-    loose = {_normalise_name(column): column for column in reversed(listed)}
-    loose |= {column: column for column in listed if column in names}
+    known_columns = list(columns)
+    loose = {_normalise_name(column): column for column in reversed(known_columns)}
+    loose |= {column: column for column in known_columns if column in names}
     return next((loose[name] for name in names if name in loose), None)
 
 
@@ -499,17 +501,20 @@ def is_index_name(name: str) -> bool:
 
 def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Return the columns of entries of --by: `a*b` is a and b (unless a column), `age:4` is age."""
-    whole = {*columns, *([] if roles.run is None else [roles.run])}
-    entries = ([one] if one in whole else map(str.strip, one.split("*")) for one in roles.by)
-    named = ([parse_bins(one, whole)[0] for one in entry] for entry in entries)
-    return tuple(dict.fromkeys(tuple(dict.fromkeys(entry)) for entry in named))
+    names = {*columns, *([] if roles.run is None else [roles.run])}
+    facets = dict[tuple[str, ...], None]()
+    for text in roles.by:
+        parts = [text] if text in names else map(str.strip, text.split("*"))
+        facet = dict.fromkeys(parse_bins(part, names)[0] for part in parts)
+        facets[tuple(facet)] = None
+    return tuple(facets)
 
 
 def refuse_ignored_columns(
-    ignored: Collection[str], named: Mapping[str, Iterable[str | None]]
+    ignored: Collection[str], names_by_option: Mapping[str, Iterable[str | None]]
 ) -> None:
-    """Raise if an option names a column that --ignore leaves out; named: the names by option."""
-    for flag, names in named.items():
+    """Raise if an option names a column that --ignore leaves out."""
+    for flag, names in names_by_option.items():
         for name in names:
             if name in ignored:
                 raise bad_option(
@@ -518,30 +523,32 @@ def refuse_ignored_columns(
 
 
 def match_names(
-    file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
+    file: str, names: Sequence[str], patterns: Sequence[str], *, kind: str = "model"
 ) -> list[str]:
     """Return the names that match exact names or globs; UsageError for one without a match."""
-    chosen: dict[str, None] = {}
-    known = set(names)
+    matched: dict[str, None] = {}
+    known_names = set(names)
     for pattern in patterns:
-        found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
-        if not found:
-            text = f"no {what} matches '{pattern}'; {what}s: {list_names(names)}"
+        matching = [pattern]
+        if pattern not in known_names:
+            matching = [name for name in names if fnmatchcase(name, pattern)]
+        if not matching:
+            text = f"no {kind} matches '{pattern}'; {kind}s: {list_names(names)}"
             parts = [part.strip() for part in pattern.split(",")]
             hint = suggestion(pattern, names)
-            if len(parts) > 1 and known.issuperset(parts):
-                flag = {"column": "--ignore"}.get(what, f"--{what}")
+            if len(parts) > 1 and known_names.issuperset(parts):
+                flag = {"column": "--ignore"}.get(kind, f"--{kind}")
                 hint = f"name each one: {' '.join(format_option(flag, part) for part in parts)}"
-            raise UsageError.new(text, f"unknown-{what}", file, hint=hint)
-        chosen |= dict.fromkeys(found)
-    return list(chosen)
+            raise UsageError.new(text, f"unknown-{kind}", file, hint=hint)
+        matched |= dict.fromkeys(matching)
+    return list(matched)
 
 
-def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
+def parse_bins(text: str, columns: Collection[str]) -> tuple[str, str]:
     """Split an entry of --by into column and bins; the bins are "" if it has none."""
-    name, colon, spec = entry.rpartition(":")
-    if entry in columns or not colon or name not in columns or not re.fullmatch(_SPEC, spec):
-        return entry, ""
+    name, colon, spec = text.rpartition(":")
+    if text in columns or not colon or name not in columns or not re.fullmatch(_SPEC, spec):
+        return text, ""
     return name, spec
 
 
@@ -586,15 +593,15 @@ def table_paths(table: object) -> list[str]:
 
 def refuse_named_tables(table: object) -> None:
     """Raise for named tables without --join."""
-    given = [split_path(path)[0] for path in table_paths(table)]
+    table_names = [split_path(path)[0] for path in table_paths(table)]
     if isinstance(table, Mapping):
-        given = [
+        table_names = [
             name
-            for name, one in table.items()
-            if isinstance(one, (str, os.PathLike)) or hasattr(type(one), "columns")
+            for name, value in table.items()
+            if isinstance(value, (str, os.PathLike)) or hasattr(type(value), "columns")
         ]
-    if names := [str(name) for name in given if name is not None]:
-        what = f"{list_names(names, 3)}: named files are joined by row id"
+    if names := [str(name) for name in table_names if name is not None]:
+        message = f"{list_names(names, 3)}: named files are joined by row id"
         raise UsageError.new(
-            what, "bad-option", hint=f"add {OPTION}--join COLUMN{END} to name the id column"
+            message, "bad-option", hint=f"add {OPTION}--join COLUMN{END} to name the id column"
         )

@@ -136,16 +136,16 @@ def prediction_checks(
 def zero_probabilities(model: str, columns: Sequence[str], written: Container[str] = ()) -> Check:
     """Return the check for class probabilities that are all 0, which cannot be normalised."""
     none = pl.all_horizontal(column_as_number(column, written) == 0 for column in columns)
-    what = f"the class probabilities of {escape_braces(quote_name(model))} are all 0"
-    return Check(columns[0], "bad-sum", what, none)
+    message = f"the class probabilities of {escape_braces(quote_name(model))} are all 0"
+    return Check(columns[0], "bad-sum", message, none)
 
 
 def bad_weight(column: str, written: Container[str] = ()) -> Check:
     """Return the check for weights that are missing, negative, infinite or not a number."""
     number = column_as_number(column, written)
     good = (number >= 0) & number.is_finite()
-    what = "'{value}' is not a valid weight"
-    return Check(column, "bad-weight", what, ~good.fill_null(value=False))
+    message = "'{value}' is not a valid weight"
+    return Check(column, "bad-weight", message, ~good.fill_null(value=False))
 
 
 def count_blank(file: TableFile) -> int:
@@ -171,12 +171,12 @@ def escape_braces(text: str) -> str:
 
 def unknown_rows_error(name: str) -> DataError:
     """Build the error for invalid values in rows that Spark does not number."""
-    what = "some rows have missing or invalid values, and Spark does not say which"
+    message = "some rows have missing or invalid values, and Spark does not say which"
     hint = (
         f"add {OPTION}--missing drop{END} for missing ones, or look at some rows without "
         f"{OPTION}--engine{END}"
     )
-    return DataError.new(what, "bad-file", name, hint=hint)
+    return DataError.new(message, "bad-file", name, hint=hint)
 
 
 def numbered_rows(
@@ -222,21 +222,24 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
     for check in checks:
         extra = check.extra if check.extra is not None else pl.lit("")
         value = column_as_text(check.column).alias("__clfeval_value")
-        found = frame.select(FILE, ROW, value, extra=extra, bad=check.bad).filter("bad").drop("bad")
-        rows = found.collect(engine="streaming").sort(FILE, ROW)
+        cells = frame.select(FILE, ROW, value, extra=extra, bad=check.bad)
+        bad_cells = cells.filter("bad").drop("bad")
+        rows = bad_cells.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
-        for file, row, text, more in rows.head(MAX_PROBLEMS).iter_rows():
-            what = check.what.format(value="" if text is None else text, extra=more)
-            problems.append(Problem(what, check.code, file, row, check.column))
+        for file, row, text, extra_text in rows.head(MAX_PROBLEMS).iter_rows():
+            message = check.what.format(value="" if text is None else text, extra=extra_text)
+            problems.append(Problem(message, check.code, file, row, check.column))
     return problems, +totals
 
 
-def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
+def with_delimiter(error: DataError, delimiter: str, columns: Sequence[str]) -> DataError:
     """Return an error with the hint to use another delimiter; columns: of a metric table."""
-    shown = r"\t" if other == "\t" else other
-    found = "there is only one column; " if len(columns) == 1 else ""
-    hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
-    return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
+    written = r"\t" if delimiter == "\t" else delimiter
+    observation = "there is only one column; " if len(columns) == 1 else ""
+    hint = (
+        f"{observation}if the delimiter is different, add {format_option('--delimiter', written)}"
+    )
+    return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": written})
 
 
 def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
@@ -334,20 +337,22 @@ def _has_short_rows(file: TableFile) -> bool:
     return bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())
 
 
+def _may_be_header(cells: Sequence[str]) -> bool:
+    """Return whether cells are several names, and not a comment."""
+    names = [cell for cell in cells if cell.strip()]
+    return len(names) > 1 and not cells[0].lstrip().startswith("#")
+
+
 def title_error(source: SourceFile) -> DataError | None:
     """Return the error of a text with a title or comments above its header; None if it has none."""
     above = source.comments.count(b"\n")
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
-        data = stream.read(HEAD_BYTES)
-    lines = data.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
+        head = stream.read(HEAD_BYTES)
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
-        heads = [  # several names, not a comment
-            place
-            for place, (_, cells) in enumerate(records)
-            if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
-        ]
+        heads = [place for place, (_, cells) in enumerate(records) if _may_be_header(cells)]
         lengths = [len(cells) for _, cells in records]
         if delimiter == source.delimiter and heads[:1] == [0] and len({*lengths}) == 1:
             return None
@@ -391,15 +396,15 @@ def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
         raise
     except BaseException as error:
         if any(sign in str(error) for sign in _NO_THREAD):
-            what = "the system cannot start more threads"
-            raise UsageError.new(what, "no-threads", hint=FEWER) from error
+            message = "the system cannot start more threads"
+            raise UsageError.new(message, "no-threads", hint=FEWER) from error
         if isinstance(error, (OSError, *engine_errors())):
             raise_shortage(error)
         if isinstance(error, (*engine_errors(), pl.exceptions.PanicException, RecursionError)):
             for source in sources:
-                found = _find_damage(source, error)
-                if found is not None:
-                    raise found from error
+                damage = _find_damage(source, error)
+                if damage is not None:
+                    raise damage from error
         raise
 
 
@@ -420,14 +425,14 @@ def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
         # counting nulls does not read the values, hashing does
         frame.select(pl.all().null_count()).collect(engine="streaming")
         frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")
-    except DataError as found:
-        return found
-    except BaseException as found:
-        if isinstance(found, (*engine_errors(), OSError)):
-            return unreadable_error(source.name, source.format, found)
-        if not isinstance(found, pl.exceptions.PanicException):
+    except DataError as failure:
+        return failure
+    except BaseException as failure:
+        if isinstance(failure, (*engine_errors(), OSError)):
+            return unreadable_error(source.name, source.format, failure)
+        if not isinstance(failure, pl.exceptions.PanicException):
             raise
-        what = f"the {source.format} data is damaged and cannot be read to the end"
+        message = f"the {source.format} data is damaged and cannot be read to the end"
         hint = "write or copy the file again"
-        return DataError.new(what, "damaged-file", source.name, hint=hint)
+        return DataError.new(message, "damaged-file", source.name, hint=hint)
     return None

@@ -203,7 +203,7 @@ def _shared_roles(
     table_name: str, parts: Sequence[FilePart], columns: Sequence[str], roles: Input
 ) -> SharedRoles:
     """Return the roles that options give to columns; UsageError for columns that no file has."""
-    ignored = match_names(table_name, columns, roles.ignore, what="column")
+    ignored = match_names(table_name, columns, roles.ignore, kind="column")
     side_columns = [name for name in (*roles.by, roles.weight, roles.cluster) if name is not None]
     bare_names = [name for part in parts for name in part.profiles]
     for name in side_columns:

@@ -37,31 +37,31 @@ def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
 
 def json_frame(source: SourceFile) -> pl.DataFrame:
     """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
-    data = source.path.read_bytes()
-    if re.match(_SPLIT, data):
-        frame = _split_frame(data)
+    content = source.path.read_bytes()
+    if re.match(_SPLIT, content):
+        frame = _split_frame(content)
         if frame is not None:
             return frame
-    if not re.match(_LIST, data):
+    if not re.match(_LIST, content):
         raise DataError(
             Problem("is not a list of records", "wrong-format", source.name),
             hint="write one object per row, as pandas does with orient='records' or 'split', "
             "or one object per line in a file named .ndjson",
         )
-    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
+    frame = pl.read_json(io.BytesIO(content), infer_schema_length=None)
     if not frame.columns:
         hint = "the list is empty"
         raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
-    text = data.decode("utf-8-sig")
+    text = content.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     return frame.select(order_columns(frame.columns, first))
 
 
-def _split_frame(data: bytes) -> pl.DataFrame | None:
+def _split_frame(content: bytes) -> pl.DataFrame | None:
     """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
     try:
-        found = json.loads(data.decode("utf-8-sig"))
-        names, rows = [str(name) for name in found["columns"]], found["data"]
-        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+        table = json.loads(content.decode("utf-8-sig"))
+        names = [str(name) for name in table["columns"]]
+        return pl.DataFrame(table["data"], schema=names, orient="row", infer_schema_length=None)
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
         return None

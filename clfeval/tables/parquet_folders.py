@@ -26,10 +26,10 @@ def parquet_files_of(folder: str) -> list[str]:
 
     UsageError for the whole file system, or for a folder that seems to be most of it.
     """
-    inside = glob.iglob(f"{glob.escape(folder)}/**/*", recursive=True)
-    whole = os.path.realpath(folder) == os.sep
-    paths = [] if whole else [*islice(inside, MOST_PATHS + 1)]
-    if whole or len(paths) > MOST_PATHS:
+    entries = glob.iglob(f"{glob.escape(folder)}/**/*", recursive=True)
+    is_root = os.path.realpath(folder) == os.sep
+    paths = [] if is_root else [*islice(entries, MOST_PATHS + 1)]
+    if is_root or len(paths) > MOST_PATHS:
         message = f"the folder is the whole file system, or has more than {MOST_PATHS:,} files"
         raise UsageError.new(message, "whole-disk", folder, hint="name a folder of Parquet files")
     # names with _ or . in front are of jobs that are not complete
@@ -118,7 +118,7 @@ def refuse_partition_signs(engine: str, path: str, signs: str) -> None:
 
 
 def read_parquet_files(
-    paths: Sequence[str], said: Input, read: Callable[[list[str], list[str], list[str]], Any]
+    paths: Sequence[str], roles: Input, read: Callable[[list[str], list[str], list[str]], Any]
 ) -> Frame:
     """Return Parquet files as one frame.
 
@@ -129,33 +129,41 @@ def read_parquet_files(
     lack is null there. Raises DataError for other types, and for names that differ in case only.
     """
     files = _expand(paths)
-    keys, parts = _partition_keys(paths, files), dict[Any, list[str]]()
-    above = [one for one in _keys(files[0]) if keys and one not in keys]
-    first, types = {key.lower(): key for key in keys}, dict[str, dict[Any, str]]()
+    keys = _partition_keys(paths, files)
+    parts = dict[Any, list[str]]()
+    above = [key for key in _keys(files[0]) if keys and key not in keys]
+    first = {key.lower(): key for key in keys}
+    types = dict[str, dict[Any, str]]()
     for file in files:
-        held = _schema(file)
-        for name, kind in held:
-            if (known := first.setdefault(name.lower(), name)) != name:
-                what = f"has the same letters as '{known}', and case does not count"
-                raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
+        columns = _schema(file)
+        for name, kind in columns:
+            first_name = first.setdefault(name.lower(), name)
+            if first_name != name:
+                message = f"has the same letters as '{first_name}', and case does not count"
+                raise DataError.new(
+                    message, "duplicate-column", file, None, name, hint="rename one"
+                )
             if name in above:
-                what = "is a column, and a part of the path above the folder"
-                raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
+                message = "is a column, and a part of the path above the folder"
+                raise DataError.new(
+                    message, "duplicate-column", file, None, name, hint="rename one"
+                )
             types.setdefault(name, {}).setdefault(kind, file)
-        schema = tuple((name, kind) for name, kind in held if name not in keys)
+        schema = tuple((name, kind) for name, kind in columns if name not in keys)
         parts.setdefault(schema, []).append(file)
-    ignored = match_names(paths[0], [*types, *keys], said.ignore, what="column")
+    ignored = match_names(paths[0], [*types, *keys], roles.ignore, kind="column")
     casts = {
         name: nw.String if name in ignored else _common_type(name, kinds)
         for name, kinds in types.items()
         if len(kinds) > 1 and name not in keys
     }
-    if said.engine == "spark":  # which has no numbers of 64 bits without a sign
+    if roles.engine == "spark":  # which has no numbers of 64 bits without a sign
         casts |= {name: nw.Int64 for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
     frames = list[Frame]()
-    for schema, some in parts.items():
-        frame = nw.from_native(read(some, keys, above)).lazy()
-        if drift := [name for name, _ in schema if name in casts]:
+    for schema, part_files in parts.items():
+        frame = nw.from_native(read(part_files, keys, above)).lazy()
+        drift = [name for name, _ in schema if name in casts]
+        if drift:
             frame = with_shortest_decimals(frame, drift).with_columns(
                 nw.lit("").alias(name) if name in ignored else nw.col(name).cast(casts[name])
                 for name in drift
@@ -170,8 +178,9 @@ def _schema(file: str) -> list[tuple[str, Any]]:
         path = literal_path(file)
         schema = [*pl.scan_parquet(path, glob=False).collect_schema().items()]
         if "block" in dict(schema) and METADATA in pl.read_parquet_metadata(path):
-            what, hint = "holds counts, for which no engine is needed", f"clfeval report {file}"
-            raise DataError.new(what, "holds-counts", file, hint=hint)
+            message = "holds counts, for which no engine is needed"
+            hint = f"clfeval report {file}"
+            raise DataError.new(message, "holds-counts", file, hint=hint)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable_error(file, "parquet", error) from error
     return schema

@@ -299,11 +299,11 @@ def profile_all_rows(
         return dict(sample)
     rows_of_files = [_count_all_rows(file) for file in files]
     counts_by_name = _counts_of_few(files, rows_of_files, cells, null_values, fold=fold)
-    many = {name: first for name, first in cells.items() if name not in counts_by_name}
+    remaining = {name: first for name, first in cells.items() if name not in counts_by_name}
     profiles = {
         name: _profile_of_few(counts, sum(rows_of_files), cells[name], decimal)
         for name, counts in counts_by_name.items()
-    } | _profiles_of_many(files, rows_of_files, many, null_values, decimal)
+    } | _profiles_of_many(files, rows_of_files, remaining, null_values, decimal)
     for name, profile in profiles.items():
         first = cells[name]
         if first.distinct and not profile.counts:

@@ -124,7 +124,7 @@ def _ignored_columns(file: str, profiles: Mapping[str, ColumnProfile], roles: In
         "--by": roles.by
     }
     used = {*chain(*columns_of_flag.values()), *roles.model, roles.run}
-    ignored = match_names(file, columns, roles.ignore, what="column")
+    ignored = match_names(file, columns, roles.ignore, kind="column")
     ignored += row_selection.filter_columns(roles, profiles, (*used, *ignored))
     refuse_ignored_columns(ignored, {**columns_of_flag, "--model": roles.model})
     for flag, name in ((flag, name) for flag, names in columns_of_flag.items() for name in names):

@@ -344,7 +344,7 @@ def refuse_train_and_test(
     files: Sequence[TableFile], profiles: Mapping[str, ColumnProfile], roles: Input
 ) -> None:
     """Raise for a column without a role that separates training from test rows."""
-    ignored = match_names(files[0].name, list(profiles), roles.ignore, what="column")
+    ignored = match_names(files[0].name, list(profiles), roles.ignore, kind="column")
     columns_with_roles = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *ignored}
     columns_with_roles.update(filter_columns(roles))
     for name in profiles:

@@ -211,8 +211,10 @@ def _scan_typed(
     readings: Mapping[str, CellReading],
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:
-    schema, marks = frame.collect_schema(), list(null_values)
-    if written := [name for name in readings if marks and schema[name] == nw.String]:
+    schema = frame.collect_schema()
+    marks = list(null_values)
+    written = [name for name in readings if marks and schema[name] == nw.String]
+    if written:
         # before they become numbers, which only polars does with invalid ones
         frame = frame.with_columns(
             nw.when(~nw.col(name).is_in(marks)).then(nw.col(name)).alias(name) for name in written
@@ -224,29 +226,35 @@ def _scan_typed(
     }
     if texts and isinstance(native := frame.to_native(), pl.LazyFrame):
         # only polars can turn invalid numbers into null
-        frame = nw.from_native(native.with_columns(_read_text(*one) for one in texts.items()))
+        frame = nw.from_native(
+            native.with_columns(_read_text(*text_column) for text_column in texts.items())
+        )
         schema = frame.collect_schema()
     for name in readings:
         if schema[name].is_nested() or schema[name] == nw.Binary:
-            what = f"holds {schema[name]}, not single values"
-            raise DataError.new(what, "bad-type", file.name, None, name)
-    wanted = []
+            message = f"holds {schema[name]}, not single values"
+            raise DataError.new(message, "bad-type", file.name, None, name)
+    expressions = []
     # one expression for neighbours that are treated alike: a table may have 20 000 columns
     for casts, names in groupby(readings, lambda name: _cast_types(schema[name], readings[name])):
         columns = nw.col(*names)
         for dtype in casts:
             columns = columns.cast(dtype)
-        wanted.append(columns)
+        expressions.append(columns)
     try:
-        frame = frame.select(*wanted)
+        frame = frame.select(*expressions)
     except NotImplementedError as error:  # a type of Arrow that it does not convert itself
         message = f"the type of a column is not supported: {first_line_of(error)}"
         raise DataError.new(message, "bad-type", file.name) from error
     except ValueError as error:  # pandas computes at once, and raises for text that is not a number
         raise pl.exceptions.ComputeError(str(error)) from error
-    if small := [name for name, reading in readings.items() if reading == "folded"]:
-        texts_of = [name for name in small if schema[name] != nw.Boolean]
-        frame = frame.with_columns(fold_text(nw.col(name).cast(nw.String)) for name in texts_of)
+    folded = [
+        name
+        for name, reading in readings.items()
+        if reading == "folded" and schema[name] != nw.Boolean
+    ]
+    if folded:
+        frame = frame.with_columns(fold_text(nw.col(name).cast(nw.String)) for name in folded)
     if marks:
         cells = [(nw.col(name), nw.col(name).cast(nw.String).is_in(marks)) for name in readings]
         frame = frame.select(*[nw.when(~marked).then(cell) for cell, marked in cells])
@@ -339,8 +347,8 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
     problems = []
     for position, name in enumerate(columns, start=1):
         if name == "*" or (name.startswith("^") and name.endswith("$")):
-            what = f"the name '{name}' of column {position} is reserved for patterns"
-            problems.append(Problem(what, "bad-column-name", file, row))
+            message = f"the name '{name}' of column {position} is reserved for patterns"
+            problems.append(Problem(message, "bad-column-name", file, row))
     if problems:
         raise DataError(problems, hint=NAMES_HINT)
 
@@ -389,8 +397,8 @@ def _with_text_columns(frame: Any, name: str) -> Any:
     pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
     names = list(frame.columns if pandas else getattr(frame, "column_names", ()))
     texts = [
-        " ".join(filter(None, map(str, one))) if isinstance(one, tuple) else str(one)
-        for one in names
+        " ".join(filter(None, map(str, label))) if isinstance(label, tuple) else str(label)
+        for label in names
     ]
     if twice := [text for text, count in Counter(texts).items() if count > 1]:
         raise DataError.new("two columns have this name", "duplicate-column", name, None, twice[0])
@@ -399,24 +407,27 @@ def _with_text_columns(frame: Any, name: str) -> Any:
     refuse_unwritable_names(name, texts)
     written = {}
     for i, text in enumerate(texts):
-        known = frame.iloc[:, i].dropna() if frame.dtypes.iloc[i].kind == "O" else frame.iloc[:0, i]
-        kinds = {*map(type, known)}
-        if odd := [kind for kind in kinds if kind is complex or not issubclass(kind, CELLS)]:
-            value = next(one for one in known if type(one) is odd[0])
-            what = f"holds values such as {value!r:.40}, which are not texts, numbers or dates"
-            raise DataError.new(what, "bad-type", name, None, text)
+        present = (
+            frame.iloc[:, i].dropna() if frame.dtypes.iloc[i].kind == "O" else frame.iloc[:0, i]
+        )
+        kinds = {*map(type, present)}
+        odd = [kind for kind in kinds if kind is complex or not issubclass(kind, CELLS)]
+        if odd:
+            value = next(cell for cell in present if type(cell) is odd[0])
+            message = f"holds values such as {value!r:.40}, which are not texts, numbers or dates"
+            raise DataError.new(message, "bad-type", name, None, text)
         if len(kinds) > 1 or not kinds <= {str, bool}:  # as in a file
-            written[i] = known.map(str).reindex(frame.index)
+            written[i] = present.map(str).reindex(frame.index)
         elif frame.dtypes.iloc[i] in ("float16", "longdouble"):  # which pandas cannot group
             written[i] = frame.iloc[:, i].astype("float64")
     frame = frame if texts == names else frame.set_axis(texts, axis=1)
     return frame.assign(**{texts[i]: cells for i, cells in written.items()})
 
 
-def unreadable_error(file: str, form: str, why: object, row: int | None = None) -> DataError:
+def unreadable_error(file: str, form: str, cause: object, row: int | None = None) -> DataError:
     """Build the error for bytes the format's own reader refuses; UsageError without memory."""
-    raise_shortage(why)
-    reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
+    raise_shortage(cause)
+    reason = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
     hint = "if the suffix is wrong, rename the file"
     return DataError.new(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
@@ -464,22 +475,22 @@ def all_distinct(
     ids = concatenate_frames(
         [scan(file, {column: "text"}, null_values=null_values) for file in files]
     )
-    known = ids.drop_nulls()
-    if known.implementation.is_polars():
-        hashes = known.to_native().select(pl.all().hash().n_unique() == pl.len())
+    present = ids.drop_nulls()
+    if present.implementation.is_polars():
+        hashes = present.to_native().select(pl.all().hash().n_unique() == pl.len())
         return bool(hashes.collect(engine="streaming").item())
-    counted = collect(known.select(n=nw.col(column).n_unique(), rows=nw.len()))
-    return bool(counted["n"].item() == counted["rows"].item())
+    totals = collect(present.select(n=nw.col(column).n_unique(), rows=nw.len()))
+    return bool(totals["n"].item() == totals["rows"].item())
 
 
 def assign_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
     """Return the bin of each number as text: `under 40`, `40 to <65`, `65 or more`."""
     number = column.cast(nw.Float64)
     texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [f"{edges[-1]:g} or more"]
-    known = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
+    without_missing = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
     label = nw.lit(texts[-1])
     for edge, text in zip(edges[:0:-1], texts[-2::-1], strict=True):
         below = (number < edge) & (number >= edges[0])
         label = nw.when(below).then(nw.lit(text)).otherwise(label)
     label = nw.when(number < edges[0]).then(nw.lit(f"under {edges[0]:g}")).otherwise(label)
-    return known.otherwise(label)
+    return without_missing.otherwise(label)

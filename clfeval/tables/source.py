@@ -36,7 +36,7 @@ CHUNK = 1 << 20
 def packing_of(magic: bytes) -> str | None:
     """Return the compression by the file's first bytes; None for a plain file."""
     starts = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-    return next((one for start, one in starts.items() if magic.startswith(start)), None)
+    return next((packing for start, packing in starts.items() if magic.startswith(start)), None)
 
 
 def unpack(name: str, packed: object, put: Callable[[bytes], object], packing: str) -> None:
@@ -55,8 +55,8 @@ def unpack(name: str, packed: object, put: Callable[[bytes], object], packing: s
             while piece := stream.read(CHUNK):
                 put(piece)
     except broken as error:
-        what = f"the {packing} data is damaged: {error}"
-        raise DataError.new(what, "damaged-file", name) from error
+        message = f"the {packing} data is damaged: {error}"
+        raise DataError.new(message, "damaged-file", name) from error
 
 
 BINARY = ("parquet", "arrow")
@@ -119,54 +119,54 @@ def reading_pipes_once() -> Iterator[None]:
 
 
 @contextmanager
-def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]]:
+def open_sources(names: Sequence[str], roles: Input) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies exist until the block ends.
 
     A name that is not a file but has a wildcard is expanded; `-` is standard input, once.
     """
-    delimiter = said.delimiter and {"\\t": "\t", "tab": "\t"}.get(said.delimiter, said.delimiter)
+    delimiter = roles.delimiter and {"\\t": "\t", "tab": "\t"}.get(roles.delimiter, roles.delimiter)
     plain = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
     if not plain or delimiter in ('"', "\r", "\n"):
-        what = f"delimiter '{said.delimiter}' is not one ASCII character"
+        message = f"delimiter '{roles.delimiter}' is not one ASCII character"
         hint = f"for example {OPTION}--delimiter ';'{END} or {OPTION}--delimiter '\\t'{END}"
-        raise UsageError.new(what, "bad-delimiter", hint=hint)
+        raise UsageError.new(message, "bad-delimiter", hint=hint)
     streams = _STREAMS.get()
     with ExitStack() as stack:
         sources = []
         for name in _expand_patterns(names):
             source = streams and streams[1].get(name)  # the copy of a pipe that was read before
             if source:
-                source = replace(source, format=said.input_format or source.format)
+                source = replace(source, format=roles.input_format or source.format)
             else:
                 opened = _from_pipe if name == "-" else _from_path
-                source = opened(stack, name, said.input_format)
+                source = opened(stack, name, roles.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
 
 
 def _expand_patterns(names: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     for name in names:
         matches = [name]
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
             if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
-                what = "the pattern searches the whole file system"
+                message = "the pattern searches the whole file system"
                 hint = "begin the pattern with a folder"
-                raise UsageError.new(what, "whole-disk", name, hint=hint)
+                raise UsageError.new(message, "whole-disk", name, hint=hint)
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
                 raise DataError.new("no file matches this pattern", "no-such-file", name)
-        found += matches
-    seen: set[str] = set()
-    for name in found:
+        paths += matches
+    real_paths: set[str] = set()
+    for name in paths:
         _refuse_impossible_name(name)
         real = name if name == "-" else os.path.realpath(name)
-        if real in seen:
-            what = "the file is named twice, so every row would count twice"
-            raise UsageError.new(what, "repeated-file", name)
-        seen.add(real)
-    return found
+        if real in real_paths:
+            message = "the file is named twice, so every row would count twice"
+            raise UsageError.new(message, "repeated-file", name)
+        real_paths.add(real)
+    return paths
 
 
 def _refuse_impossible_name(name: str) -> None:
@@ -195,8 +195,8 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
                 raise DataError.new("the file is empty (0 bytes)", "empty-table", name)
             mode = os.fstat(stream.fileno()).st_mode
             if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
-                what = "is a device, not a file"
-                raise DataError.new(what, "not-readable", name, hint="pipe the table from it")
+                message = "is a device, not a file"
+                raise DataError.new(message, "not-readable", name, hint="pipe the table from it")
             # polars opens only files with UTF-8 names
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
@@ -206,9 +206,9 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
     refuse_foreign_file(name, path, magic)
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
-        what = f"its name says {by_suffix}, but it is {binary}"
+        message = f"its name says {by_suffix}, but it is {binary}"
         hint = f"rename it to end with .{binary}"
-        raise DataError.new(what, "wrong-format", name, hint=hint)
+        raise DataError.new(message, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
 
 
@@ -229,9 +229,9 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.new("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
-        what = "standard input is a terminal, not a table"
+        message = "standard input is a terminal, not a table"
         hint = "pipe a table in, or name a file: clfeval mars preds.csv"
-        raise UsageError.new(what, "no-input", STDIN, hint=hint)
+        raise UsageError.new(message, "no-input", STDIN, hint=hint)
     try:
         stream = sys.stdin.buffer
         return _copy_stream(stack, STDIN, stream, stream.read(FIRST), input_format)
@@ -295,12 +295,12 @@ class _HashedStream:
 
 
 def _copy_stream(
-    stack: ExitStack, name: str, stream: IO[bytes], start: bytes, known: Format | None
+    stack: ExitStack, name: str, stream: IO[bytes], start: bytes, input_format: Format | None
 ) -> SourceFile:
     """Copy a pipe or compressed file to an anonymous plain file, hashing the original bytes."""
     streams = _STREAMS.get()
     stack = stack if streams is None else streams[0]
-    given = _HashedStream(stream, start)
+    hashed = _HashedStream(stream, start)
     if not start:
         raise DataError.new("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(start)
@@ -310,14 +310,14 @@ def _copy_stream(
     limit = _SizeLimit(name)
 
     def put(piece: bytes) -> None:
-        limit.check(piece, given.size if packing else None)
+        limit.check(piece, hashed.size if packing else None)
         with _room_for(name):
             copy.write(piece)
 
     if packing:
-        unpack(name, given, put, packing)
+        unpack(name, hashed, put, packing)
     else:
-        while piece := given.read():
+        while piece := hashed.read():
             put(piece)
     with _room_for(name):
         path = copy.path()
@@ -326,7 +326,9 @@ def _copy_stream(
     if not magic:
         raise DataError.new("the compressed file is empty", "empty-table", name)
     refuse_foreign_file(name, path, magic)
-    source = SourceFile(name, path, known or _by_magic(magic), sha256=given.digest.hexdigest())
+    source = SourceFile(
+        name, path, input_format or _by_magic(magic), sha256=hashed.digest.hexdigest()
+    )
     if streams is not None:
         streams[1]["-" if name == STDIN else name] = source
     return source
@@ -338,9 +340,9 @@ def _room_for(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"no space for a temporary copy in '{tempfile.gettempdir()}': {error.strerror}"
+        message = f"no space for a temporary copy in '{tempfile.gettempdir()}': {error.strerror}"
         hint = "use a folder with free space: TMPDIR=FOLDER clfeval ..."
-        raise UsageError.new(what, "output", name, hint=hint) from error
+        raise UsageError.new(message, "output", name, hint=hint) from error
 
 
 def _by_magic(magic: bytes) -> Format:
@@ -403,20 +405,21 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
         if magic.startswith(b"PK\x03\x04"):
-            what, hint = _zip(path)
+            kind, hint = _zip(path)
         else:
-            known = ((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark))
-            what, hint = next(known, ("", ""))
-        if not what and not magic.startswith((b"PAR1", b"ARROW1")):
+            marked = ((kind, hint) for mark, kind, hint in _MARKS if magic.startswith(mark))
+            kind, hint = next(marked, ("", ""))
+        if not kind and not magic.startswith((b"PAR1", b"ARROW1")):
             text = _beginning(path)
-            if re.match(_BATCH, text) and len({found[1] for found in re.finditer(_KEYS, text)}) > 1:
+            keys = {key[1] for key in re.finditer(_KEYS, text)}
+            if re.match(_BATCH, text) and len(keys) > 1:
                 raise _own_file_error(name, "a batch of runs", "batch")
             if text.lstrip().startswith(("{", "<<<<")) and re.search(_HISTORY, text):
                 raise _own_file_error(name, "a history of clfeval", "history")
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
-    if what:
-        raise DataError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
+    if kind:
+        raise DataError.new(f"this is {kind}, not a table", "wrong-format", name, hint=hint)
 
 
 def holds_result(path: Path) -> bool:
@@ -451,10 +454,10 @@ def _beginning(path: Path) -> str:
         return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
 
 
-def _own_file_error(name: str, what: str, command: str) -> UsageError:
+def _own_file_error(name: str, kind: str, command: str) -> UsageError:
     file = "FILE" if name.startswith("<") else name
     hint = format_command_line(["clfeval", command, file])
-    return UsageError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
+    return UsageError.new(f"this is {kind}, not a table", "wrong-format", name, hint=hint)
 
 
 def _zip(path: Path) -> tuple[str, str]:
@@ -470,9 +473,9 @@ def _zip(path: Path) -> tuple[str, str]:
         return _DAMAGED
     except (BadZipFile, NotImplementedError, ValueError):
         return _DAMAGED
-    for part, what, hint in _ZIPPED:
+    for part, kind, hint in _ZIPPED:
         if any(name.startswith(part) or name.endswith(part) for name in names):
-            return what, hint
+            return kind, hint
     if len(names) != 1:
         return f"a zip archive of {len(names)} files", "unpack it: unzip FILE"
     packed = "; the file in it can be read directly" * names[0].endswith((".gz", ".zst"))

@@ -78,16 +78,16 @@ class Composer:
             raise UsageError.new("the file contains only comments", CODE, self.name)
         value, spot = self.compose(next(self.events), 0)
         next(self.events)  # the end of the document
-        after = next(self.events)
-        if event_kind(after) != "StreamEnd":
-            self.stop(after, "a second document starts", "keep one document per file")
+        next_event = next(self.events)
+        if event_kind(next_event) != "StreamEnd":
+            self.stop(next_event, "a second document starts", "keep one document per file")
         return value, spot
 
     def compose(self, event: Any, depth: int) -> tuple[Value, SourcePosition]:
         """Return the value that starts with an event, consuming all of its events."""
         if depth > DEEPEST:
             self.stop(event, f"nested more than {DEEPEST} levels deep")
-        before = self.values
+        values_before = self.values
         self.count(event, 1)
         if event_kind(event) == "Alias":
             return self._repeated(event)
@@ -103,13 +103,13 @@ class Composer:
             spot = spot if event.style else replace(spot, text=event.value)
         elif event_kind(event) == "SequenceStart":
             value = []
-            while event_kind(item := next(self.events)) != "SequenceEnd":
-                part, spot.inside[len(value)] = self.compose(item, depth + 1)
+            while event_kind(item_event := next(self.events)) != "SequenceEnd":
+                part, spot.inside[len(value)] = self.compose(item_event, depth + 1)
                 value.append(part)
         else:
             value = self._pairs(spot, depth)
         if event.anchor is not None:
-            self.anchors[event.anchor] = value, spot, self.values - before
+            self.anchors[event.anchor] = value, spot, self.values - values_before
         return value, spot
 
     def _pairs(self, spot: SourcePosition, depth: int) -> dict[str, Value]:
@@ -122,27 +122,29 @@ class Composer:
             elif event.value in pairs:
                 first = f"{self.name}:{spot.inside[event.value].line}"
                 first += f":{spot.inside[event.value].column}"
-                what = f"key {quote_name(event.value)} is given twice, first at {first}"
-                self.add_problem(event, what, "keep one of the two")
+                message = f"key {quote_name(event.value)} is given twice, first at {first}"
+                self.add_problem(event, message, "keep one of the two")
             elif event.value == "<<" and not event.style:
                 hint = "write the keys out, or repeat a whole value with &name and *name"
                 self.add_problem(event, "merge keys ('<<') are not supported", hint)
             else:
                 pairs[event.value] = value
-                here = event_position(event)
-                spot.inside[event.value] = replace(inner, line=here.line, column=here.column)
+                position = event_position(event)
+                spot.inside[event.value] = replace(
+                    inner, line=position.line, column=position.column
+                )
         return pairs
 
     def _repeated(self, event: Any) -> tuple[Value, SourcePosition]:
-        here = event_position(event)
-        found = self.anchors.get(event.anchor)
-        if found is None:
-            why = "contains itself" if event.anchor in self.anchors else "is not defined above"
-            self.add_problem(event, f"*{event.anchor} {why}", "quote a text that starts with *")
-            return None, here
-        value, spot, values = found
+        position = event_position(event)
+        anchor = self.anchors.get(event.anchor)
+        if anchor is None:
+            reason = "contains itself" if event.anchor in self.anchors else "is not defined above"
+            self.add_problem(event, f"*{event.anchor} {reason}", "quote a text that starts with *")
+            return None, position
+        value, spot, values = anchor
         self.count(event, values)
-        return value, replace(spot, line=here.line, column=here.column)
+        return value, replace(spot, line=position.line, column=position.column)
 
     def count(self, event: object, values: int) -> None:
         """Count values, with aliases expanded; UsageError above the limit of a configuration."""
@@ -150,15 +152,17 @@ class Composer:
         if self.values > MOST_VALUES:
             self.stop(event, f"more than {MOST_VALUES:,} values after expanding aliases")
 
-    def add_problem(self, event: object, what: str, hint: str | None = None) -> None:
+    def add_problem(self, event: object, message: str, hint: str | None = None) -> None:
         """Collect a problem at an event; the first hint is kept."""
-        here = event_position(event)
-        self.problems.append(Problem(what, CODE, f"{self.name}:{here.line}:{here.column}"))
+        position = event_position(event)
+        self.problems.append(
+            Problem(message, CODE, f"{self.name}:{position.line}:{position.column}")
+        )
         self.hint = self.hint or hint
 
-    def stop(self, event: object, what: str, hint: str | None = None) -> None:
+    def stop(self, event: object, message: str, hint: str | None = None) -> None:
         """Raise UsageError for a problem that stops the reading."""
-        self.add_problem(event, what)
+        self.add_problem(event, message)
         raise UsageError(self.problems[-1], hint=hint)
 
 
@@ -231,21 +235,23 @@ class YamlFile:
             spot = None if spot is None else spot.inside.get(step)
         return None if spot is None else spot.text
 
-    def problem(self, path: Sequence[str | int], what: str, code: str = CODE) -> Problem:
+    def problem(self, path: Sequence[str | int], message: str, code: str = CODE) -> Problem:
         """Build the problem of the value at a path."""
-        return Problem(what, code, self.place(*path))
+        return Problem(message, code, self.place(*path))
 
-    def error_at(self, path: Sequence[str | int], what: str, hint: str | None = None) -> UsageError:
+    def error_at(
+        self, path: Sequence[str | int], message: str, hint: str | None = None
+    ) -> UsageError:
         """Build the error of the value at a path."""
-        return UsageError(self.problem(path, what), hint=hint)
+        return UsageError(self.problem(path, message), hint=hint)
 
 
 def read_yaml(
-    name: str | os.PathLike[str], found: Callable[[UsageError], object] | None = None
+    name: str | os.PathLike[str], collect: Callable[[UsageError], object] | None = None
 ) -> YamlFile:
     """Read a file that holds one document.
 
-    found: receives errors of keys, tags and aliases, instead of raising them. Keys are text as
+    collect: receives errors of keys, tags and aliases, instead of raising them. Keys are text as
     written; other scalars follow the core schema of YAML 1.2. Refused are tags, merge keys, keys
     given twice, aliases of an enclosing value, a second document.
 
@@ -262,21 +268,23 @@ def read_yaml(
         file = YamlFile(name, *composer.document())
         if composer.problems:
             error = UsageError(composer.problems, hint=composer.hint)
-            if found is None:
+            if collect is None:
                 raise error
-            found(error)
+            collect(error)
         return file
     except yaml.MarkedYAMLError as error:
         complaint = str(error.problem)
-        where = error.problem_mark
+        mark = error.problem_mark
         if re.match(_BEGUN_EARLIER, complaint) and error.context_mark:
-            where = error.context_mark
-        line, column = (where.line + 1, where.column + 1) if where else (1, 1)
+            mark = error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     except yaml.reader.ReaderError as error:
         complaint, line, column = error.reason, *_line_and_column(text[: error.position])
-    known = ((words, remedy) for start, words, remedy in _COMPLAINTS if re.match(start, complaint))
-    what, hint = next(known, (complaint, None))
-    raise UsageError.new(f"not valid YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
+    explanations = (
+        (words, remedy) for start, words, remedy in _COMPLAINTS if re.match(start, complaint)
+    )
+    message, hint = next(explanations, (complaint, None))
+    raise UsageError.new(f"not valid YAML: {message}", CODE, f"{name}:{line}:{column}", hint=hint)
 
 
 def _count_soon(name: str, text: str) -> None:
@@ -303,8 +311,8 @@ def _read_text(name: str) -> str:
             raise _missing_file_error(path, name) from error
         raise UsageError.new(f"cannot be read: {error.strerror}", CODE, name) from error
     if len(content) > MOST_BYTES:
-        what = "larger than 1 MiB, the limit of a configuration"
-        raise UsageError.new(what, CODE, name, hint="is this a table, not a configuration?")
+        message = "larger than 1 MiB, the limit of a configuration"
+        raise UsageError.new(message, CODE, name, hint="is this a table, not a configuration?")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -325,6 +333,6 @@ def _missing_file_error(path: Path, name: str) -> UsageError:
     return UsageError.new("no such file", "no-such-file", name, hint=hint)
 
 
-def _line_and_column(before: str) -> tuple[int, int]:
+def _line_and_column(text: str) -> tuple[int, int]:
     """Return the line and column, from 1, that follow a text."""
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
+    return text.count("\n") + 1, len(text) - text.rfind("\n")

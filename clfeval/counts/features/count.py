@@ -149,7 +149,7 @@ def count_sparse(
     shown_groups = grouped.filter(~absent).filter(nw.col("kept") > 0).sort(*_keys(cut))
     counts = _feature_counts(shown_groups, classes, table, cut)
     if table.wanted:
-        names = match_names(name, counts.names, table.wanted, what="feature")
+        names = match_names(name, counts.names, table.wanted, kind="feature")
         positions = {name: i for i, name in enumerate(counts.names)}
         counts = counts.take(np.array([positions[name] for name in names]))
     return counts, classes, nameless

@@ -269,7 +269,7 @@ def requested_metrics(
         raise no_metrics_error(grid)
     if not wanted:
         return pool
-    names = match_names(grid.name, list(pool), wanted, what="metric")
+    names = match_names(grid.name, list(pool), wanted, kind="metric")
     return {name: pool[name] for name in names}
 
 

@@ -88,7 +88,7 @@ def without_metrics(
     gone = _match_patterns(sheet.metrics, patterns)
     for pattern in patterns:
         if not _match_patterns([*columns, *gone], [pattern]):
-            match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], what="column")
+            match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], kind="column")
     keep = [j for j, name in enumerate(sheet.metrics) if name not in gone]
     if not keep:
         raise no_metrics_error(grid)
