@@ -126,7 +126,7 @@ def _read_metric_table(
     found = read_metrics(
         table,
         reading_options,
-        wanted=metrics,
+        requested=metrics,
         transpose=options.transpose,
         check=check,
         unfit=left_out,

@@ -39,7 +39,7 @@ def packing_of(magic: bytes) -> str | None:
     return next((packing for start, packing in starts.items() if magic.startswith(start)), None)
 
 
-def unpack(name: str, packed: object, put: Callable[[bytes], object], packing: str) -> None:
+def unpack(name: str, packed: object, write: Callable[[bytes], object], packing: str) -> None:
     """Decompress what `packed.read` returns, passing each piece to `put`; DataError if damaged."""
     import gzip
     import zlib
@@ -53,7 +53,7 @@ def unpack(name: str, packed: object, put: Callable[[bytes], object], packing: s
     try:
         with unpacker.open(packed) as stream:
             while piece := stream.read(CHUNK):
-                put(piece)
+                write(piece)
     except broken as error:
         message = f"the {packing} data is damaged: {error}"
         raise DataError.new(message, "damaged-file", name) from error

@@ -27,7 +27,7 @@ def read_metrics(
     known = {option.name for option in options_of(Input)}
     assert said.keys() <= known, f"no options: {said.keys() - known}"
     given = build_group(Input, said)
-    return metric_tables.read_metrics(table, given, wanted=wanted, transpose=transpose)
+    return metric_tables.read_metrics(table, given, requested=wanted, transpose=transpose)
 
 
 def read(content: str | bytes, name: str = "t.csv", **options: Any) -> MetricTable:

@@ -47,9 +47,11 @@ COUNTS_FILE = Layout("counts", "", lambda *_: [], lambda *_: [], lambda *_: [])
 
 def refuse_counts(sources: Sequence[SourceFile], hint: str) -> None:
     """Raise DataError for a file of counts where rows are needed."""
-    for one in sources:
-        if one.format == "parquet" and _metadata(one.path, one.path.stat().st_mtime_ns):
-            raise DataError.new("holds counts of predictions", "holds-counts", one.name, hint=hint)
+    for source in sources:
+        if source.format == "parquet" and _metadata(source.path, source.path.stat().st_mtime_ns):
+            raise DataError.new(
+                "holds counts of predictions", "holds-counts", source.name, hint=hint
+            )
 
 
 def read_description(file: TableFile) -> dict[str, Any] | None:
@@ -92,16 +94,17 @@ def _metadata(path: Path, _: int) -> str | None:
 
 def are_counts_files(files: Sequence[TableFile]) -> bool:
     """Return whether files hold counts; DataError if only some do."""
-    held = [read_description(file) is not None for file in files]
-    if any(held) and not all(held):
-        table, counts = files[held.index(False)].name, files[held.index(True)].name
-        what = f"is a table of rows, but {counts} holds counts"
+    holds_counts = [read_description(file) is not None for file in files]
+    if any(holds_counts) and not all(holds_counts):
+        table = files[holds_counts.index(False)].name
+        counts = files[holds_counts.index(True)].name
+        message = f"is a table of rows, but {counts} holds counts"
         hint = (
             f"count it first, as {counts} was: "
             f"{COMMAND}clfeval count {table} --save NAME.counts.parquet{END}"
         )
-        raise DataError.new(what, "mixed-inputs", table, hint=hint)
-    return any(held)
+        raise DataError.new(message, "mixed-inputs", table, hint=hint)
+    return any(holds_counts)
 
 
 def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions:
@@ -111,40 +114,60 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
     """
     by_file = roles.by == (FILE,)
     _refuse_options_of_rows(files[0].name, roles)
-    found = [read_description(file) or {} for file in files]
-    if (not roles.ranks or roles.scores) and any(one["min_cell"] for one in found):
-        what = (
-            f"hides small counts (count {OPTION}--min-cell{END}), so that only report and count "
-            "read it"
-        )
-        what = "hides small counts: scores cannot be counted otherwise" if roles.scores else what
-        hint = f"count the table without {OPTION}--min-cell{END}"
-        raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
-    first, about = files[0].name, found[0]
-    counted: dict[str, str] = {}
-    for file, one in zip(files, found, strict=True):
-        refuse_unlike_counts(one, about, file.name, first)
-        mine, others = ({*each["classes"]} - {each["positive"]} for each in (one, about))
-        if not (mine <= others or others <= mine):
-            what = f"its classes are {_format_values(one['classes'])}, in {first} "
-            what += _format_values(about["classes"])
-            raise DataError.new(what, "unequal-counts", file.name, hint="spell classes alike")
-        for part in one["parts"]:
-            if part in counted:
-                what = f"counts rows that {counted[part]} counts as well"
+    descriptions = [read_description(file) or {} for file in files]
+    _refuse_hidden_counts(files[0].name, descriptions, roles)
+    first = files[0].name
+    first_description = descriptions[0]
+    file_of_part: dict[str, str] = {}
+    for file, description in zip(files, descriptions, strict=True):
+        refuse_unlike_counts(description, first_description, file.name, first)
+        _refuse_other_classes(description, first_description, file.name, first)
+        for part in description["parts"]:
+            if part in file_of_part:
+                message = f"counts rows that {file_of_part[part]} counts as well"
                 hint = "give the counts of each table once"
-                raise DataError.new(what, "same-counts", file.name, hint=hint)
-            counted[part] = file.name
-    if roles.positive not in (None, about["positive"]):
-        what = f"its positive class is '{about['positive']}', not '{roles.positive}'"
+                raise DataError.new(message, "same-counts", file.name, hint=hint)
+            file_of_part[part] = file.name
+    if roles.positive not in (None, first_description["positive"]):
+        message = f"its positive class is '{first_description['positive']}', not '{roles.positive}'"
         hint = f"count the table with the other {OPTION}--positive{END}"
-        raise DataError.new(what, "unknown-positive", first, hint=hint)
-    if by_file and about["facets"] not in ([], [[FILE]]):
-        what = f"{OPTION}--by{END} file: {first} has slices already"
+        raise DataError.new(message, "unknown-positive", first, hint=hint)
+    if by_file and first_description["facets"] not in ([], [[FILE]]):
+        message = f"{OPTION}--by{END} file: {first} has slices already"
         raise UsageError.new(
-            what, "bad-option", hint=f"leave it out, or count without {OPTION}--by{END}"
+            message, "bad-option", hint=f"leave it out, or count without {OPTION}--by{END}"
         )
-    return counts_as_table(files, about, roles)
+    return counts_as_table(files, first_description, roles)
+
+
+def _refuse_hidden_counts(
+    file: str, descriptions: Sequence[Mapping[str, Any]], roles: Input
+) -> None:
+    """Raise UsageError for counts that hide small ones, where more than a report is requested."""
+    if roles.ranks and not roles.scores:
+        return
+    if not any(description["min_cell"] for description in descriptions):
+        return
+    message = (
+        f"hides small counts (count {OPTION}--min-cell{END}), so that only report and count read it"
+    )
+    if roles.scores:
+        message = "hides small counts: scores cannot be counted otherwise"
+    hint = f"count the table without {OPTION}--min-cell{END}"
+    raise UsageError.new(message, "needs-predictions", file, hint=hint)
+
+
+def _refuse_other_classes(
+    description: Mapping[str, Any], first_description: Mapping[str, Any], file: str, first_file: str
+) -> None:
+    """Raise DataError if each of two counts has a negative class that the other one lacks."""
+    negatives = {*description["classes"]} - {description["positive"]}
+    first_negatives = {*first_description["classes"]} - {first_description["positive"]}
+    if negatives <= first_negatives or first_negatives <= negatives:
+        return
+    message = f"its classes are {_format_values(description['classes'])}, in {first_file} "
+    message += _format_values(first_description["classes"])
+    raise DataError.new(message, "unequal-counts", file, hint="spell classes alike")
 
 
 def _refuse_options_of_rows(name: str, roles: Input) -> None:
@@ -165,49 +188,51 @@ def _refuse_options_of_rows(name: str, roles: Input) -> None:
 
 
 def counts_as_table(
-    files: tuple[TableFile, ...], about: Mapping[str, Any], roles: Input
+    files: tuple[TableFile, ...], description: Mapping[str, Any], roles: Input
 ) -> Predictions:
-    """Return counts as an opened table; about: what all files say of themselves."""
-    names, by_file = [(one["name"], one["kind"]) for one in about["models"]], roles.by == (FILE,)
-    models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
-    facets = ((FILE,),) if by_file else tuple(map(tuple, about["facets"]))
+    """Return counts as an opened table; description: that of each file."""
+    by_file = roles.by == (FILE,)
+    models = tuple(
+        ModelColumns(model["name"], model["kind"], (model["name"],))
+        for model in description["models"]
+    )
+    facets = ((FILE,),) if by_file else tuple(map(tuple, description["facets"]))
     columns = Columns("truth", models=models, facets=facets)
     roles = replace(
         roles,
-        by=(FILE,) if by_file else tuple(about["by"]),
-        missing=about["missing"],
-        positive=about["positive"],
-        threshold=dict(about["threshold"]),
+        by=(FILE,) if by_file else tuple(description["by"]),
+        missing=description["missing"],
+        positive=description["positive"],
+        threshold=dict(description["threshold"]),
     )
     return Predictions(files, COUNTS_FILE, columns, {}, roles)
 
 
 def refuse_unlike_counts(
-    one: Mapping[str, Any], other: Mapping[str, Any], name: str, first: str
+    description: Mapping[str, Any], first_description: Mapping[str, Any], file: str, first_file: str
 ) -> None:
     """Raise DataError if two counts do not fit together, as of other models or thresholds."""
-    for key, what in ALIKE.items():
-        if one[key] != other[key]:
-            said = f"its {what}: {_format_values(one[key])}; in {first}: "
+    for key, title in ALIKE.items():
+        if description[key] != first_description[key]:
+            message = f"its {title}: {_format_values(description[key])}; in {first_file}: "
             hint = (
                 f"count both tables with the same options, such as {OPTION}--model{END}, "
                 f"{OPTION}--by{END} and {OPTION}--min-cell{END}"
             )
-            said += _format_values(other[key])
-            raise DataError.new(said, "unequal-counts", name, hint=hint)
+            message += _format_values(first_description[key])
+            raise DataError.new(message, "unequal-counts", file, hint=hint)
 
 
 def _format_values(value: object) -> str:
     if isinstance(value, Mapping):
         return list_names([f"{name}={cut}" for name, cut in value.items()])
     if isinstance(value, list):
-        parts = [
-            f"{one['name']} ({one['kind']}s)"
-            if isinstance(one, dict)
-            else "*".join(one)
-            if isinstance(one, list)
-            else str(one)
-            for one in value
-        ]
-        return list_names(parts) or "none"
+        return list_names(list(map(_format_member, value))) or "none"
     return f"'{value}'" if value else "none"
+
+
+def _format_member(value: object) -> str:
+    """Write a model, the columns of a slice, or a text."""
+    if isinstance(value, dict):
+        return f"{value['name']} ({value['kind']}s)"
+    return "*".join(value) if isinstance(value, list) else str(value)

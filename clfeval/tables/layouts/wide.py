@@ -14,16 +14,16 @@ from clfeval.tables.readings.wide_tables import probability_readings, wide_readi
 from clfeval.tables.scan import TableFile, scan
 
 
-def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
+def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: Also) -> list[Frame]:
     """Scan the files, one row per observation."""
-    column_readings, watch = columns.readings(mode), also == "watch"
-    if also == "key" and columns.id is not None:
+    column_readings, watch = columns.readings(mode), extra == "watch"
+    if extra == "key" and columns.id is not None:
         column_readings.setdefault(columns.id, "text")
     frames = [
         scan(file, column_readings, null_values=columns.null_values, watch=watch) for file in files
     ]
     frames = [with_positive_probabilities(frame, columns) for frame in frames]
-    if also != "key":
+    if extra != "key":
         return frames
     if columns.id is not None:
         return [frame.with_columns(nw.col(columns.id).alias(KEY)) for frame in frames]

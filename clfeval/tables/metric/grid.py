@@ -192,8 +192,8 @@ class Grid:
 
     def find(self, names: Sequence[str], *, but: int | None = None) -> int | None:
         """Return the index of the column with one of the names; but: a column to skip."""
-        found = find_column((name for i, name in enumerate(self.columns) if i != but), names)
-        return None if found is None else self.columns.index(found)
+        column = find_column((name for i, name in enumerate(self.columns) if i != but), names)
+        return None if column is None else self.columns.index(column)
 
     def taking(self, records: Sequence[int]) -> Grid:
         """Return the grid with some of its records."""
@@ -216,9 +216,9 @@ class Grid:
             return self._numbers[key]
         values = _at_once(self.cells[column], self.decimal)
         if values is None:
-            found = [_parse_cell(cell, self.decimal) for cell in self.cells[column]]
-            values = np.array([value for value, _ in found], np.float64)
-            status = np.array([kind for _, kind in found], np.uint8)
+            parsed = [_parse_cell(cell, self.decimal) for cell in self.cells[column]]
+            values = np.array([value for value, _ in parsed], np.float64)
+            status = np.array([kind for _, kind in parsed], np.uint8)
         else:
             status = np.where(np.isnan(values), MISSING, NUMBER).astype(np.uint8)
             status[np.isinf(values)] = INFINITE
@@ -230,15 +230,16 @@ class Grid:
 
     def gathered(self, places: ValuePlaces, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
         """Return the values (k, n) at some places, NaN where there is none, and their status."""
-        used, which = np.unique(places.columns, return_inverse=True)
+        used, used_index = np.unique(places.columns, return_inverse=True)
         rows = len(self.rows)
         lacking = NumberColumn(np.full(rows, np.nan), np.full(rows, MISSING, np.uint8))
-        found = [lacking if i < 0 else self.numbers(i, reasons.get(i)) for i in used.tolist()]
-        at = which.reshape(places.columns.shape), places.records
-        values = np.ascontiguousarray(np.array([one.values for one in found])[at])
-        status = np.ascontiguousarray(np.array([one.status for one in found])[at])
+        columns = [lacking if i < 0 else self.numbers(i, reasons.get(i)) for i in used.tolist()]
+        cells = used_index.reshape(places.columns.shape), places.records
+        values = np.ascontiguousarray(np.array([column.values for column in columns])[cells])
+        status = np.ascontiguousarray(np.array([column.status for column in columns])[cells])
         absent = np.broadcast_to(places.records < 0, values.shape)
-        values[absent], status[absent] = np.nan, MISSING
+        values[absent] = np.nan
+        status[absent] = MISSING
         return values, status
 
 
@@ -261,43 +262,43 @@ _NUMBERS = {*ColumnNames.ROW, "index", "trial", "run", "seed", "fold", "epoch", 
 
 
 def requested_metrics(
-    grid: Grid, wanted: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
+    grid: Grid, requested: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the requested metrics, by default all with numbers; those without by exact name."""
-    pool = {**measured, **{name: others[name] for name in wanted if name in others}}
+    pool = {**measured, **{name: others[name] for name in requested if name in others}}
     if not pool:
         raise no_metrics_error(grid)
-    if not wanted:
+    if not requested:
         return pool
-    names = match_names(grid.name, list(pool), wanted, kind="metric")
+    names = match_names(grid.name, list(pool), requested, kind="metric")
     return {name: pool[name] for name in names}
 
 
-def name_column(grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODEL) -> int | None:
+def name_column(grid: Grid, roles: Input, names: Sequence[str] = ColumnNames.MODEL) -> int | None:
     """Return the column of names, given by --id or recognised by its name; else None."""
-    if said.id is not None:
-        if said.id not in grid.columns:
-            raise unknown_column_error(grid.name, said.id, grid.titles)
-        return grid.columns.index(said.id)
+    if roles.id is not None:
+        if roles.id not in grid.columns:
+            raise unknown_column_error(grid.name, roles.id, grid.titles)
+        return grid.columns.index(roles.id)
     return 0 if grid.outer else grid.find(names)
 
 
 def name_or_text_column(
-    grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODEL
+    grid: Grid, roles: Input, names: Sequence[str] = ColumnNames.MODEL
 ) -> int | None:
     """Return the column of names, else the first column of text, an unnamed row index first."""
-    found = name_column(grid, said, names)
-    if found is None:
+    column = name_column(grid, roles, names)
+    if column is None:
         for i in sorted(range(len(grid.columns)), key=lambda i: not is_index_name(grid.columns[i])):
             words = {str(name).casefold() for name in grid.texts(i) if name}
             if grid.numbers(i).mostly_text and not words <= {"true", "false"}:
                 return i
-    return found
+    return column
 
 
-def rows_left_out(count: int, which: str) -> list[str]:
+def rows_left_out(count: int, kind: str) -> list[str]:
     """Return the note on the number of rows left out, none if it is 0."""
-    return [f"{count:,} row{'s' * (count > 1)} {which} left out"] if count else []
+    return [f"{count:,} row{'s' * (count > 1)} {kind} left out"] if count else []
 
 
 def name_problems(
@@ -311,14 +312,14 @@ def name_problems(
         if name is None:
             problems.append(Problem("missing", "missing-value", *place))
         elif first.setdefault(name, row) < row:
-            what = f"'{name}' is already in row {first[name]}"
-            problems.append(Problem(what, again, *place))
+            message = f"'{name}' is already in row {first[name]}"
+            problems.append(Problem(message, again, *place))
     return problems
 
 
 def no_models_error(grid: Grid) -> DataError:
     """Build the error for a table without a column of model names."""
-    what = f"no column contains model names; columns: {list_names(grid.titles)}"
+    message = f"no column contains model names; columns: {list_names(grid.titles)}"
     hint = (
         f"name it with {OPTION}--id COLUMN{END}; a table whose columns are models needs "
         f"{OPTION}--transpose{END}"
@@ -335,7 +336,7 @@ def no_models_error(grid: Grid) -> DataError:
         fixes = {"id": numbered}
     if grid.sha256 is None:
         hint += "; reset_index() turns an index into a column"
-    return _table_error(grid, what, "no-models", hint, fixes)
+    return _table_error(grid, message, "no-models", hint, fixes)
 
 
 def _row_number_column(grid: Grid) -> str | None:
@@ -351,34 +352,35 @@ def _row_number_column(grid: Grid) -> str | None:
 
 def no_metrics_error(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
-    what = f"no column with numbers; columns: {list_names(grid.titles)}"
+    message = f"no column with numbers; columns: {list_names(grid.titles)}"
     hint = (
         "give each metric as a column of numbers; if rows are metrics, add "
         f"{SWITCH}--transpose{END}"
     )
-    return _table_error(grid, what, "no-metrics", hint, {})
+    return _table_error(grid, message, "no-metrics", hint, {})
 
 
 def _table_error(
-    grid: Grid, what: str, code: str, hint: str, fixes: Mapping[str, object]
+    grid: Grid, message: str, code: str, hint: str, fixes: Mapping[str, object]
 ) -> DataError:
     """Build the error for a table without names or numbers, which may be one of predictions."""
     if find_column(grid.columns, ColumnNames.TRUTH) is not None:
-        hint, fixes = FROM_PREDICTIONS, PREDICTIONS
+        hint = FROM_PREDICTIONS
+        fixes = PREDICTIONS
     elif grid.delimiter is not None and len(grid.columns) == 1:
         hint = f"the table has only one column: {list_names(grid.columns)}"
-    return DataError.new(what, code, grid.name, hint=hint, fixes=fixes)
+    return DataError.new(message, code, grid.name, hint=hint, fixes=fixes)
 
 
-def not_transposed_error(name: str, what: str) -> DataError:
+def not_transposed_error(name: str, message: str) -> DataError:
     """Build the error for --transpose of a table with models in rows."""
     hint = f"leave out {OPTION}--transpose{END}"
-    return DataError.new(what, "turned-table", name, hint=hint, fixes={"transpose": False})
+    return DataError.new(message, "turned-table", name, hint=hint, fixes={"transpose": False})
 
 
-def no_rows_error(grid: Grid, why: str) -> DataError:
-    """Build the error for a table without models; why: the hint."""
-    return DataError.new("no rows to evaluate", "empty-table", grid.name, hint=why)
+def no_rows_error(grid: Grid, hint: str) -> DataError:
+    """Build the error for a table without models."""
+    return DataError.new("no rows to evaluate", "empty-table", grid.name, hint=hint)
 
 
 MetricLayout = Literal["wide", "long", "cv", "result"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,81 +43,93 @@ def sheet_by_rows(
     models: Sequence[str | None],
     columns: Mapping[str, int],
     layout: MetricLayout,
-    named: int | None,
+    name_column: int | None,
     keep: Sequence[int] | None = None,
 ) -> Sheet:
     """Build the sheet of a table with one row per model; keep: its records, by default all.
 
-    `named` is the column of the names, None if they are built from parameters; `columns` maps
+    `name_column` is the column of the names, None if they are built from parameters; `columns` maps
     metrics to columns.
     """
     keep = range(len(grid.rows)) if keep is None else keep
     places = ValuePlaces(np.array(keep)[:, None], np.array([list(columns.values())]))
-    roles = {} if named is None else {grid.columns[named]: "names of models"}
-    return Sheet(layout, models, tuple(columns), places, named=named, roles=roles)
+    roles = {} if name_column is None else {grid.columns[name_column]: "names of models"}
+    return Sheet(layout, models, tuple(columns), places, named=name_column, roles=roles)
 
 
 MOST = 20  # cells of the sheet per row of the table; with more the table is not a long one
 SMALL = 1_000_000  # cells that are always allowed
 
 
-def build_sheet(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) -> Sheet:
+def build_sheet(grid: Grid, roles: Input, requested: Sequence[str], *, transpose: bool) -> Sheet:
     """Arrange the cells as models x metrics; DataError for a table without such a layout."""
     if not grid.rows or not grid.columns:
         raise no_rows_error(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
     search = any(name.startswith(_MEAN) for name in grid.columns)
     if transpose:
-        if search or _long_columns(grid, said):
-            what = "its models are in rows, not in columns"
-            raise not_transposed_error(grid.name, what)
-        return _transposed(grid, said, wanted)
-    if said.layout == "wide":
-        return _wide(grid, said, wanted)
-    if said.layout is None and search:
-        return _grid_search_sheet(grid, said, wanted)
-    long = _long_columns(grid, said)
+        if search or _long_columns(grid, roles):
+            message = "its models are in rows, not in columns"
+            raise not_transposed_error(grid.name, message)
+        return _transposed(grid, roles, requested)
+    if roles.layout == "wide":
+        return _wide(grid, roles, requested)
+    if roles.layout is None and search:
+        return _grid_search_sheet(grid, roles, requested)
+    long = _long_columns(grid, roles)
     if long is not None:
-        return _long(grid, said, wanted, long)
-    if said.layout == "long":
-        what = f"not a long table; columns: {list_names(grid.titles)}"
+        return _long(grid, roles, requested, long)
+    if roles.layout == "long":
+        message = f"not a long table; columns: {list_names(grid.titles)}"
         hint = "a long table needs columns like model, metric, value"
-        raise DataError.new(what, "wrong-layout", grid.name, hint=hint, fixes={"layout": None})
+        raise DataError.new(message, "wrong-layout", grid.name, hint=hint, fixes={"layout": None})
     measured = _measure_columns(grid)
-    return _of_result(grid, said, wanted, measured) if measured else _wide(grid, said, wanted)
+    return (
+        _of_result(grid, roles, requested, measured) if measured else _wide(grid, roles, requested)
+    )
 
 
-def _columns(grid: Grid, named: int) -> dict[str, int]:
+def _columns(grid: Grid, name_column: int) -> dict[str, int]:
     """Return the columns except that of the names and the row index of a data frame."""
     return {
         name: i
         for i, name in enumerate(grid.columns)
-        if i != named and not (is_index_name(name) and not grid.numbers(i).texts)
+        if i != name_column and not (is_index_name(name) and not grid.numbers(i).texts)
     }
 
 
-def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
+def _wide(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
     """Read a wide table: one row per model, one column per metric."""
-    named = name_or_text_column(grid, said)
-    if named is None or (said.id is None and grid.columns[named].strip() in ColumnNames.METRIC):
+    names_at = name_or_text_column(grid, roles)
+    if names_at is None or (
+        roles.id is None and grid.columns[names_at].strip() in ColumnNames.METRIC
+    ):
         raise no_models_error(grid)
-    rest = _columns(grid, named)
-    settings = columns_of_settings([*rest])
+    further = _columns(grid, names_at)
+    settings = columns_of_settings([*further])
     measured = {
-        name: i for name, i in rest.items() if name not in settings and grid.numbers(i).any_number
+        name: i
+        for name, i in further.items()
+        if name not in settings and grid.numbers(i).any_number
     }
-    columns = requested_metrics(grid, wanted, measured, rest)
+    columns = requested_metrics(grid, requested, measured, further)
     truth = find_column(columns, ColumnNames.TRUTH)
-    if truth is None and grid.columns[named].strip().casefold() in ColumnNames.ID:  # labels and ids
-        truth = find_column(rest, ColumnNames.TRUTH)
-    if truth and not wanted and said.layout is None:
-        what = f"column '{truth}' suggests a table of predictions"
+    if (
+        truth is None and grid.columns[names_at].strip().casefold() in ColumnNames.ID
+    ):  # labels and ids
+        truth = find_column(further, ColumnNames.TRUTH)
+    if truth and not requested and roles.layout is None:
+        message = f"column '{truth}' suggests a table of predictions"
         hint = (
             f"add {OPTION}--from predictions{END}; if the column is a metric, add "
             f"{OPTION}--layout wide{END}"
         )
-        raise DataError.new(what, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
-    ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
-    return replace(sheet_by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
+        raise DataError.new(message, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
+    ignored = [
+        name or "(no name)" for name in further if name not in measured and name not in columns
+    ]
+    return replace(
+        sheet_by_rows(grid, grid.texts(names_at), columns, "wide", names_at), ignored=ignored
+    )
 
 
 def _transposed(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
@@ -159,28 +171,33 @@ _MEAN, _PARAM = "mean_test_", "param_"
 _SPLIT = re.compile(r"split(\d+)_test_(.*)", re.DOTALL)
 
 
-def _grid_search_sheet(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
+def _grid_search_sheet(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
     """Read a grid search: one row per candidate; metrics are the names after mean_test_."""
     place = grid.place
     measured = {name.removeprefix(_MEAN): i for name, i in place.items() if name.startswith(_MEAN)}
-    columns = requested_metrics(grid, wanted, measured, place)
-    named = name_column(grid, said, names=())
-    names = _candidate_names(grid) if named is None else grid.texts(named)
-    kinds = grid.find(ColumnNames.MODEL) if named is None else None
+    columns = requested_metrics(grid, requested, measured, place)
+    names_at = name_column(grid, roles, names=())
+    names = _candidate_names(grid) if names_at is None else grid.texts(names_at)
+    kinds = grid.find(ColumnNames.MODEL) if names_at is None else None
     if kinds is not None:  # searches of several models, concatenated
         models = grid.texts(kinds)
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
-    parts = [found for name in place if (found := _SPLIT.fullmatch(name)) and found[2] in columns]
     splits = {
-        f"split{one}": [place.get(f"split{one}_test_{metric}", -1) for metric in columns]
-        for one in sorted({int(found[1]) for found in parts})
+        f"split{number}": [place.get(f"split{number}_test_{metric}", -1) for metric in columns]
+        for number in _split_numbers(place, columns)
     }
     return replace(
-        sheet_by_rows(grid, names, columns, "cv", named),
+        sheet_by_rows(grid, names, columns, "cv", names_at),
         sds=[place.get(f"std_test_{metric}", -1) for metric in columns],
         # none unless every metric has all splits
-        splits={} if any(-1 in one for one in splits.values()) else splits,
+        splits={} if any(-1 in split for split in splits.values()) else splits,
     )
+
+
+def _split_numbers(names: Iterable[str], metrics: Container[str]) -> list[int]:
+    """Return the numbers of the splits whose values of some metrics are columns, in order."""
+    matches = filter(None, map(_SPLIT.fullmatch, names))
+    return sorted({int(match[1]) for match in matches if match[2] in metrics})
 
 
 def _candidate_names(grid: Grid) -> list[str | None]:
@@ -190,8 +207,8 @@ def _candidate_names(grid: Grid) -> list[str | None]:
     is None when the column `params` has the parameter.
     """
     place = grid.place
-    given = {name: i for name, i in place.items() if name.startswith(_PARAM)}
-    texts = {name.removeprefix(_PARAM): grid.texts(i) for name, i in given.items()}
+    parameters = {name: i for name, i in place.items() if name.startswith(_PARAM)}
+    texts = {name.removeprefix(_PARAM): grid.texts(i) for name, i in parameters.items()}
     texts = {name: column for name, column in texts.items() if len(set(column)) > 1} or texts
     short = {name: name.rpartition("__")[2] for name in texts}
     if len(set(short.values())) < len(short):
@@ -273,7 +290,7 @@ class LongColumns:
     parts: tuple[int, ...]  # slice and class: rows with one are not for the whole table
 
 
-def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
+def _long_columns(grid: Grid, roles: Input) -> LongColumns | None:
     """Recognise a long table by its header; None if it is not one."""
     metric = grid.find(ColumnNames.METRIC)
     value = grid.find(ColumnNames.METRIC_VALUE, but=metric)
@@ -281,13 +298,14 @@ def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
         return None
     estimator = grid.find(ColumnNames.ESTIMATOR)
     reason = grid.find((f"{grid.columns[value]}_reason", "reason"))
-    parts = tuple(i for one in ColumnNames.SLICE if (i := grid.find((one,))) is not None)
-    taken = {metric, value, estimator, reason, *parts}
-    model = name_column(grid, said)
+    slices = (grid.find((name,)) for name in ColumnNames.SLICE)
+    parts = tuple(i for i in slices if i is not None)
+    used = {metric, value, estimator, reason, *parts}
+    model = name_column(grid, roles)
     if model is None:
-        rest = (i for i in range(len(grid.columns)) if i not in taken)
-        model = next((i for i in rest if grid.numbers(i).mostly_text), None)
-    if model is None or model in taken:
+        unused = (i for i in range(len(grid.columns)) if i not in used)
+        model = next((i for i in unused if grid.numbers(i).mostly_text), None)
+    if model is None or model in used:
         return None
     return LongColumns(model, metric, value, estimator, reason, parts)
 
@@ -393,8 +411,8 @@ def _refuse_mostly_missing(
 def _encode_names(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
     """Return the distinct names with their codes, in order, and the code of each row."""
     codes: dict[str, int] = {}
-    found = [codes.setdefault(str(name), len(codes)) for name in names]
-    return codes, np.array(found, np.intp)
+    row_codes = [codes.setdefault(str(name), len(codes)) for name in names]
+    return codes, np.array(row_codes, np.intp)
 
 
 def _refuse_twice(
@@ -402,15 +420,17 @@ def _refuse_twice(
 ) -> None:
     """Raise for repeated values, naming the first row with each later one."""
     i, j, record = used
-    pairs, first, which = np.unique(i * len(metrics) + j, return_index=True, return_inverse=True)
+    pairs, first, pair_of_value = np.unique(
+        i * len(metrics) + j, return_index=True, return_inverse=True
+    )
     if len(pairs) == len(i):
         return
-    again = np.flatnonzero(first[which] != np.arange(len(i)))
+    again = np.flatnonzero(first[pair_of_value] != np.arange(len(i)))
     problems = []
     for r in again[:MAX_PROBLEMS]:
-        before = grid.rows[record[first[which[r]]]]
-        what = f"'{metrics[j[r]]}' of model '{models[i[r]]}' is already in row {before}"
-        problems.append(Problem(what, "duplicate-cell", grid.name, grid.rows[record[r]], column))
+        first_row = grid.rows[record[first[pair_of_value[r]]]]
+        message = f"'{metrics[j[r]]}' of model '{models[i[r]]}' is already in row {first_row}"
+        problems.append(Problem(message, "duplicate-cell", grid.name, grid.rows[record[r]], column))
     raise DataError(
         problems,
         hint="keep one row per model and metric; use separate tables for slices, classes or runs",

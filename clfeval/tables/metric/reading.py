@@ -23,79 +23,81 @@ from clfeval.tables.scan import TableFile, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources, refuse_count_summary
 
 
-def read_grid(table: object, said: Input) -> Grid:
+def read_grid(table: object, roles: Input) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
-        with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
+        with open_sources(paths, roles) as sources, invalid_cells.converting_engine_errors(sources):
             refuse_counts(sources, f"add {OPTION}--from predictions{END}")
             if len(sources) != 1:
                 raise UsageError.new("more than one metric table; give one", "several-tables")
-            grid = _of_file(sources[0], said.id)
+            grid = _of_file(sources[0], roles.id)
     else:
         with reading_frame(FRAME):
             grid = _of_frame(table)
-    if said.null_value:
+    if roles.null_value:
         grid = replace(
-            grid, cells=tuple(_drop_null_values(cells, said.null_value) for cells in grid.cells)
+            grid, cells=tuple(_drop_null_values(cells, roles.null_value) for cells in grid.cells)
         )
     blank: Collection[int] = range(len(grid.rows))
     for cells in grid.cells:
         blank = () if is_all_text(cells) else {i for i in blank if is_blank(cells[i])}
     if blank:
         grid = grid.taking([i for i in range(len(grid.rows)) if i not in blank])
-    grid = replace(grid, decimal=said.decimal)
-    if said.where is None:
+    grid = replace(grid, decimal=roles.decimal)
+    if roles.where is None:
         return grid
     texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
     frame = texts.with_columns(pl.Series(invalid_cells.ROW, grid.rows)).lazy()
     file = TableFile(grid.name, grid.columns, native=nw.from_native(frame), numbered=True)
-    taken = filtered_rows(file, said.where).native
-    assert taken is not None
-    rows = {*taken.collect()[invalid_cells.ROW].to_list()}
+    selected = filtered_rows(file, roles.where).native
+    assert selected is not None
+    rows = {*selected.collect()[invalid_cells.ROW].to_list()}
     return grid.taking([i for i, row in enumerate(grid.rows) if row in rows])
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
-    found = csv.compute_fingerprint(source)
+    fingerprint = csv.compute_fingerprint(source)
     if source.format in BINARY:
         try:
             grid = replace(_of_frame(open_typed(source).native), name=source.name)
         except engine_errors() as error:
             raise unreadable_error(source.name, source.format, error) from error
     elif source.text:
-        grid = _of_text(source, plain=not (found.damaged or found.returns))
+        grid = _of_text(source, plain=not (fingerprint.damaged or fingerprint.returns))
     else:
         refuse_count_summary(source.name, source.path)
-        data = source.path.read_bytes()
-        csv.refuse_utf16(source, data)
+        content = source.path.read_bytes()
+        csv.refuse_utf16(source, content)
         try:
-            grid = _of_json(data.decode("utf-8-sig"), source.name, id_column)
+            grid = _of_json(content.decode("utf-8-sig"), source.name, id_column)
         except UnicodeDecodeError as error:
-            row = data.count(b"\n", 0, error.start) + 1
-            what = "not UTF-8"
+            row = content.count(b"\n", 0, error.start) + 1
+            message = "not UTF-8"
             raise DataError.new(
-                what, "not-utf8", source.name, row, hint=csv.ENCODING_HINT
+                message, "not-utf8", source.name, row, hint=csv.ENCODING_HINT
             ) from error
-    return replace(grid, display=source.display, sha256=found.sha256)
+    return replace(grid, display=source.display, sha256=fingerprint.sha256)
 
 
 def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     """Read delimited text; plain: it is UTF-8 without NUL and without carriage returns."""
     source, head = invalid_cells.read_head(source)
-    other = csv.other_delimiter(source, head.columns)
+    likely_delimiter = csv.other_delimiter(source, head.columns)
     records = list(csv.read_records(source)) if plain else []
     if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
         try:
             csv.inspect_structure(source, head.columns)
         except DataError as error:
-            if other is not None:
-                raise invalid_cells.with_delimiter(error, other, head.columns) from error
+            if likely_delimiter is not None:
+                raise invalid_cells.with_delimiter(error, likely_delimiter, head.columns) from error
             raise invalid_cells.title_error(source) or error from error
         records = list(csv.read_records(source))
     body = [(row, record) for row, record in records if record and row > head.header_row]
     cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
     rows = [row for row, _ in body]
-    return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter, other=other)
+    return Grid(
+        source.name, head.columns, cells, rows, delimiter=source.delimiter, other=likely_delimiter
+    )
 
 
 def _of_frame(table: object) -> Grid:
@@ -115,10 +117,11 @@ def _of_frame(table: object) -> Grid:
     columns = [str(name) for name in frame.columns]
     cells = [_cells(frame.get_column(name)) for name in frame.columns]
     index = nw.maybe_get_index(frame)
-    if index is not None and index.nlevels == 1 and any(isinstance(one, str) for one in index):
+    if index is not None and index.nlevels == 1 and any(isinstance(label, str) for label in index):
         name = "" if index.name is None else str(index.name)
         if name not in columns:
-            columns, cells = [name, *columns], [list(index), *cells]
+            columns = [name, *columns]
+            cells = [list(index), *cells]
     return Grid(FRAME, tuple(columns), tuple(cells), range(1, len(frame) + 1))
 
 
@@ -159,13 +162,13 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
     if isinstance(document, list):
         return _of_records(name, document, lines if document is documents else None)
     if not isinstance(document, dict):
-        what = f"is {_KINDS.get(type(document), 'a number')}, not a table"
-        raise DataError.new(what, "bad-file", name, hint=_FORMS)
+        message = f"is {_KINDS.get(type(document), 'a number')}, not a table"
+        raise DataError.new(message, "bad-file", name, hint=_FORMS)
     if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
-            what = f"{document['schema']} is newer than this program"
+            message = f"{document['schema']} is newer than this program"
             hint = "a result of this version has the schema clfeval.result/1"
-            raise DataError.new(what, "wrong-format", name, hint=hint)
+            raise DataError.new(message, "wrong-format", name, hint=hint)
         return _of_records(name, _rows_of_result(name, document))
     if set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
         return _of_split(name, document)
@@ -192,16 +195,17 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
     repeated: list[tuple[str, dict[str, Any]]] = []
 
     def built(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        record = dict(pairs)
+        if len(record) < len(pairs):
             keys = [key for key, _ in pairs]
-            repeated.extend((key, found) for key in found if keys.count(key) > 1)
-        return found
+            repeated.extend((key, record) for key in record if keys.count(key) > 1)
+        return record
 
     decoder = json.JSONDecoder(object_pairs_hook=built)
     documents: list[Any] = []
     lines: list[int] = []
-    place, line = 0, 1
+    place = 0
+    line = 1
     try:
         while begin := _VISIBLE.search(text, place):
             line += text.count("\n", place, begin.start())
@@ -217,13 +221,15 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
     if not documents:
         raise DataError.new("the input is empty", "empty-table", name)
     if repeated:
-        listed = documents[0] if isinstance(documents[0], list) else documents
-        rows = lines if listed is documents else range(1, len(listed) + 1)
-        where = {id(record): row for record, row in zip(listed, rows, strict=True)}
+        records = documents[0] if isinstance(documents[0], list) else documents
+        rows = lines if records is documents else range(1, len(records) + 1)
+        row_of_record = {id(record): row for record, row in zip(records, rows, strict=True)}
         problems = []
         for key, record in repeated:
-            what = f"the key '{key}' occurs twice in one object"
-            problems.append(Problem(what, "duplicate-column", name, where.get(id(record))))
+            message = f"the key '{key}' occurs twice in one object"
+            problems.append(
+                Problem(message, "duplicate-column", name, row_of_record.get(id(record)))
+            )
         raise DataError(problems, hint="give every value a unique key")
     return documents, lines
 
@@ -269,15 +275,16 @@ def _without_index(document: dict[str, Any]) -> list[Any]:
 
 def _of_split(name: str, document: dict[str, Any]) -> Grid:
     """Read pandas' orient='split': column names and rows; an index of text names the models."""
-    columns, data = document["columns"], document["data"]
-    if not (isinstance(columns, list) and isinstance(data, list)) or any(
-        not isinstance(row, list) or len(row) != len(columns) for row in data
+    columns = document["columns"]
+    table = document["data"]
+    if not (isinstance(columns, list) and isinstance(table, list)) or any(
+        not isinstance(row, list) or len(row) != len(columns) for row in table
     ):
-        what = "'data' is not a list of rows as long as 'columns'"
-        raise DataError.new(what, "bad-record", name, hint=_FORMS)
-    rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
+        message = "'data' is not a list of rows as long as 'columns'"
+        raise DataError.new(message, "bad-record", name, hint=_FORMS)
+    rows = [dict(zip(map(str, columns), row, strict=True)) for row in table]
     index = document.get("index", [])
-    if any(isinstance(one, str) for one in index) and len(index) == len(rows):
+    if any(isinstance(label, str) for label in index) and len(index) == len(rows):
         return _of_models(name, dict(zip(map(str, index), rows, strict=True)))
     return _of_records(name, rows)
 
@@ -297,8 +304,10 @@ def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bo
     columns = list(document.values())
     if all(list(column) == [str(i) for i in range(len(columns[0]))] for column in columns):
         return True
-    named = id_column if id_column in document else find_column(document, ColumnNames.MODEL)
-    return named is not None and any(isinstance(cell, str) for cell in document[named].values())
+    name_column = id_column if id_column in document else find_column(document, ColumnNames.MODEL)
+    return name_column is not None and any(
+        isinstance(cell, str) for cell in document[name_column].values()
+    )
 
 
 def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
@@ -311,6 +320,8 @@ def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
             key == "models" or any(isinstance(row, dict) and "value" in row for row in rows)
         ):
             return rows
-    what = f"this result of clfeval has no table of models; tables: {list_names(tables) or 'none'}"
+    message = (
+        f"this result of clfeval has no table of models; tables: {list_names(tables) or 'none'}"
+    )
     hint = "give a result with a table 'models', as of clfeval report"
-    raise DataError.new(what, "no-models", name, hint=hint)
+    raise DataError.new(message, "no-models", name, hint=hint)

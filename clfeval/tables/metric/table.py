@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, Ints
 from clfeval.errors import (
     MAX_PROBLEMS,
     DataError,
@@ -61,13 +61,17 @@ def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
 
 def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
     """Return the sheet with some of its metrics, given by index."""
-    at, both = list(metrics), (sheet.places.records, sheet.places.columns)
+    selected = list(metrics)
+
+    def select(places: Ints) -> Ints:
+        return places if places.shape[1] == 1 else places[:, selected]
+
     return replace(
         sheet,
-        metrics=[sheet.metrics[j] for j in at],
-        places=ValuePlaces(*(part if part.shape[1] == 1 else part[:, at] for part in both)),
-        sds=[sheet.sds[j] for j in at] if sheet.sds else (),
-        splits={name: [columns[j] for j in at] for name, columns in sheet.splits.items()},
+        metrics=[sheet.metrics[j] for j in selected],
+        places=ValuePlaces(select(sheet.places.records), select(sheet.places.columns)),
+        sds=[sheet.sds[j] for j in selected] if sheet.sds else (),
+        splits={name: [columns[j] for j in selected] for name, columns in sheet.splits.items()},
     )
 
 
@@ -97,11 +101,11 @@ def without_metrics(
 
 def _match_patterns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """Return the names, in their order, that match exact names or globs."""
-    known = {*names}
-    found = {*patterns} & known
-    for pattern in {*patterns} - known:
-        found.update(name for name in names if fnmatchcase(name, pattern))
-    return [name for name in names if name in found]
+    exact = {*names}
+    matching = {*patterns} & exact
+    for pattern in {*patterns} - exact:
+        matching.update(name for name in names if fnmatchcase(name, pattern))
+    return [name for name in names if name in matching]
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:
@@ -178,44 +182,44 @@ class MetricTable:
 
     def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the table, with the reason."""
-        known = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
+        reasons = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
         shares = "its values have percent signs; 57.1% is 0.571"
-        known |= dict.fromkeys(self.percent, ("metric", shares))
-        known |= dict.fromkeys(self.ignored, ("left out", "it has no numbers"))
-        known |= dict.fromkeys(self.left_out, ("left out", f"{OPTION}--ignore{END}"))
-        known |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
-        known |= {name: (role, self.named_by) for name, role in self.roles.items()}
-        other = ("not used", f"{self.named_by}, a {self.layout} table")
+        reasons |= dict.fromkeys(self.percent, ("metric", shares))
+        reasons |= dict.fromkeys(self.ignored, ("left out", "it has no numbers"))
+        reasons |= dict.fromkeys(self.left_out, ("left out", f"{OPTION}--ignore{END}"))
+        reasons |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
+        reasons |= {name: (role, self.named_by) for name, role in self.roles.items()}
+        unused = ("not used", f"{self.named_by}, a {self.layout} table")
         names = dict.fromkeys((*self.columns, *self.left_out))
-        return [ColumnRole(name, *known.get(name, other)) for name in names]
+        return [ColumnRole(name, *reasons.get(name, unused)) for name in names]
 
-    def problem(self, i: int, j: int, what: str, code: str) -> Problem:
+    def problem(self, i: int, j: int, message: str, code: str) -> Problem:
         """Build a problem of the value of model i and metric j, with its place in the file."""
         record, column = self.places.place_of(i, j)
-        return Problem(what, code, self.name, self.records[record], self.columns[column])
+        return Problem(message, code, self.name, self.records[record], self.columns[column])
 
 
 def read_metrics(
     table: object,
     reading_options: Input,
     *,
-    wanted: Sequence[str] = (),
+    requested: Sequence[str] = (),
     transpose: bool = False,
     check: Callable[[str, Sheet], None] = lambda *_: None,
     unfit: Callable[[str], bool] = lambda _: False,
 ) -> MetricTable:
     """Read one path, or a data frame (never changed), as a metric table.
 
-    Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
+    Values (k, n) in the order of the table, or of `requested`: names or globs of metrics. The id is
     the column of the models' names, of the metrics' when `transpose` says that columns are models.
     A missing value is an error, or excludes its model. `check` runs on models and metrics before
     values. unfit: metrics of a result excluded by default. Raises UsageError and DataError.
     """
-    grid, ignored_columns = _read_used_columns(table, reading_options, wanted)
-    sheet = _build_sheet(grid, reading_options, wanted, transpose=transpose)
+    grid, ignored_columns = _read_used_columns(table, reading_options, requested)
+    sheet = _build_sheet(grid, reading_options, requested, transpose=transpose)
     sheet, ignored_metrics = without_metrics(grid, sheet, reading_options.ignore, ignored_columns)
     check(grid.name, sheet)
-    is_default = sheet.layout == "result" and not wanted
+    is_default = sheet.layout == "result" and not requested
     unfit_metrics = [name for name in sheet.metrics if is_default and unfit(name)]
     sheet = _select_part(grid, sheet, unfit_metrics, reading_options.model)
     drop = reading_options.missing == "drop"
@@ -223,7 +227,7 @@ def read_metrics(
     dropped = len(sheet.models) - len(complete.sheet.models)
     sheet = complete.sheet
     check_names(grid, sheet)
-    check_values(grid, sheet, complete.status, chosen=bool(wanted), drop=drop)
+    check_values(grid, sheet, complete.status, is_chosen=bool(requested), drop=drop)
     splits = _gather_splits(grid, sheet)
     has_sds = max(sheet.sds, default=-1) >= 0
     return MetricTable(

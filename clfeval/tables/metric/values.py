@@ -42,36 +42,40 @@ def smallest_exclusion(lacking: Bools, *, metrics: bool) -> tuple[list[int], int
     At least one model and three metrics stay, else None. metrics: whether they may be excluded.
     """
     counts = lacking.sum(axis=0)
-    found: list[tuple[int, list[int], int]] = []
+    exclusions: list[tuple[int, list[int], int]] = []
     for most in sorted({0, *counts.tolist()} if metrics else {counts.max()}, reverse=True):
         gone = np.flatnonzero(counts > most).tolist()
-        rest = np.delete(lacking, gone, axis=1)
-        dropped = int(rest.any(axis=1).sum())
-        if rest.shape[1] < min(CORNERS, len(counts)) or dropped == len(lacking):
+        remaining = np.delete(lacking, gone, axis=1)
+        dropped = int(remaining.any(axis=1).sum())
+        if remaining.shape[1] < min(CORNERS, len(counts)) or dropped == len(lacking):
             continue
         lost = dropped * len(counts) + (len(lacking) - dropped) * len(gone)
-        found.append((lost, gone, dropped))
-    return min(found, key=lambda one: (one[0], len(one[1])))[1:] if found else None
+        exclusions.append((lost, gone, dropped))
+    return (
+        min(exclusions, key=lambda exclusion: (exclusion[0], len(exclusion[1])))[1:]
+        if exclusions
+        else None
+    )
 
 
 def percent_metrics(status: Status) -> Bools:
     """Return which metrics (n) have a percent sign at all of their numbers."""
     signed = status == PERCENT
     plain = np.isin(status, (PERCENT, MISSING, UNDEFINED, TEXT), invert=True)
-    found: Bools = signed.any(axis=0) & ~plain.any(axis=0)
-    return found
+    return np.asarray(signed.any(axis=0) & ~plain.any(axis=0))
 
 
 def check_values(
-    grid: Grid, sheet: Sheet, status: Status, *, chosen: bool = False, drop: bool = False
+    grid: Grid, sheet: Sheet, status: Status, *, is_chosen: bool = False, drop: bool = False
 ) -> None:
     """Raise DataError for all missing, text and infinite values of a sheet.
 
-    chosen: metrics are those requested, so hints exclude none. drop: models with gaps are excluded.
+    is_chosen: metrics are those requested, so hints exclude none. drop: models with gaps are
+    excluded.
     """
     if status.any():
-        found = _InvalidCells(grid, sheet, status, chosen, drop)
-        raise DataError.from_errors_with_fixes(list(found.errors()))
+        invalid = _InvalidCells(grid, sheet, status, is_chosen, drop)
+        raise DataError.from_errors_with_fixes(list(invalid.errors()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,11 +121,11 @@ class _InvalidCells:
         return not self.chosen and len(metrics) - int(metrics.sum()) >= CORNERS
 
     def _texts(
-        self, some: Bools, metrics: Iterable[int] | None = None, *, typed: bool = True
+        self, selected: Bools, metrics: Iterable[int] | None = None, *, typed: bool = True
     ) -> list[str]:
         """Return some cells as text; typed: also those of numeric types, which use a point."""
-        columns = range(some.shape[1]) if metrics is None else metrics
-        places = ((i, j) for j in columns for i in np.flatnonzero(some[:, j]).tolist())
+        columns = range(selected.shape[1]) if metrics is None else metrics
+        places = ((i, j) for j in columns for i in np.flatnonzero(selected[:, j]).tolist())
         cells = [self._raw(i, j) for i, j in places]
         return [str(cell) for cell in cells if typed or isinstance(cell, str)]
 
@@ -156,10 +160,10 @@ class _InvalidCells:
         }
         word = "comma" if sign == "," else "point"
         problems = []
-        for column, at in sorted(columns.items()):
-            what = f"numbers with a decimal {word}, such as '{str(self._raw(*at)).strip()}'"
+        for column, cell in sorted(columns.items()):
+            message = f"numbers with a decimal {word}, such as '{str(self._raw(*cell)).strip()}'"
             place = self.grid.name, None, self.grid.columns[column]
-            problems.append(Problem(what, "decimal-comma", *place))
+            problems.append(Problem(message, "decimal-comma", *place))
         value = first.replace(",", ".")
         hint = f"add {OPTION}--decimal '{sign}'{END} to read '{first}' as {value}"
         return DataError(problems, hint=hint, fixes={"decimal": sign})
@@ -223,22 +227,22 @@ class _InvalidCells:
         return {"ignore": tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())}
 
     def _error(
-        self, some: Bools, hint: str, fixes: Mapping[str, Any], what: str | None = None
+        self, selected: Bools, hint: str, fixes: Mapping[str, Any], message: str | None = None
     ) -> DataError:
-        pairs = np.argwhere(some.T)[:, ::-1] if self.sheet.turned else np.argwhere(some)
-        problems = [self._problem(i, j, what) for i, j in pairs[:MAX_PROBLEMS].tolist()]
-        totals = Counter(CODES[kind] for kind in self.status[some].tolist())
+        pairs = np.argwhere(selected.T)[:, ::-1] if self.sheet.turned else np.argwhere(selected)
+        problems = [self._problem(i, j, message) for i, j in pairs[:MAX_PROBLEMS].tolist()]
+        totals = Counter(CODES[kind] for kind in self.status[selected].tolist())
         return DataError(problems, hint=hint, totals=totals, fixes=fixes)
 
-    def _problem(self, i: int, j: int, said: str | None) -> Problem:
+    def _problem(self, i: int, j: int, fault: str | None) -> Problem:
         grid, sheet, status = self.grid, self.sheet, int(self.status[i, j])
         record, column = sheet.places.place_of(i, j)
         if record < 0:
-            what = f"model '{sheet.models[i]}' has no '{sheet.metrics[j]}'"
-            return Problem(what, "missing-value", grid.name)
-        why = sheet.reasons.get(column)
-        reason = None if why is None else grid.cells[why][record]
-        what = describe_flaw(grid.cells[column][record], status, reason)
-        if said is not None:
-            what = f"'{str(self._raw(i, j)).strip()}' {said}"
-        return Problem(what, CODES[status], grid.name, grid.rows[record], grid.columns[column])
+            message = f"model '{sheet.models[i]}' has no '{sheet.metrics[j]}'"
+            return Problem(message, "missing-value", grid.name)
+        reason_column = sheet.reasons.get(column)
+        reason = None if reason_column is None else grid.cells[reason_column][record]
+        message = describe_flaw(grid.cells[column][record], status, reason)
+        if fault is not None:
+            message = f"'{str(self._raw(i, j)).strip()}' {fault}"
+        return Problem(message, CODES[status], grid.name, grid.rows[record], grid.columns[column])
