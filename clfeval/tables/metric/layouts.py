@@ -310,7 +310,7 @@ def _long_columns(grid: Grid, roles: Input) -> LongColumns | None:
     return LongColumns(model, metric, value, estimator, reason, parts)
 
 
-def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) -> Sheet:
+def _long(grid: Grid, roles: Input, requested: Sequence[str], columns: LongColumns) -> Sheet:
     """Read a long table, one value per row; models and metrics in order of appearance."""
     parts = [grid.texts(i) for i in columns.parts]
     keep = [i for i in range(len(grid.rows)) if all(part[i] is None for part in parts)]
@@ -321,7 +321,7 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
     notes = rows_left_out(len(grid.rows) - len(keep), "of slices or classes")
     models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
     if unnamed := [i for i in keep if models[i] is None or metrics[i] is None]:
-        if said.missing == "error" or len(unnamed) == len(keep):
+        if roles.missing == "error" or len(unnamed) == len(keep):
             problems = [
                 Problem("missing", "missing-value", grid.name, grid.rows[i], grid.columns[column])
                 for i in unnamed
@@ -345,7 +345,9 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
         several = Counter(metric for metric, _ in dict.fromkeys(pairs))
         # a metric with several estimators is named by both, as in f1_macro
         names = [f"{m}_{e}" if e is not None and several[m] > 1 else m for m, e in pairs]
-    sheet = _sheet_of_cells(grid, wanted, columns, np.array(keep), [models[i] for i in keep], names)
+    sheet = _sheet_of_cells(
+        grid, requested, columns, np.array(keep), [models[i] for i in keep], names
+    )
     return replace(sheet, notes=notes)
 
 
