@@ -116,80 +116,93 @@ def _net_benefit_flips(
 
 
 def row_score_influence(
-    asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
+    requested: RequestedMeasure,
+    threshold: float | None,
+    counts: ScoreCounts,
+    place: Ints,
+    truth: Bools,
 ) -> tuple[float, Floats] | None:
     """Return a measure of scores and the influence of rows (n,); place, truth: of each row."""
-    found = score_influence(asked, threshold, counts)
-    if found is None:
+    value_and_influence = score_influence(requested, threshold, counts)
+    if value_and_influence is None:
         return None
-    value, each = found
-    by = small_sample_scales(asked, counts)
-    rows, at_scores = np.empty(len(place)), np.empty(each.m)
+    value, score_influences = value_and_influence
+    scales = small_sample_scales(requested, counts)
+    rows = np.empty(len(place))
+    at_scores = np.empty(score_influences.m)
     for y in (True, False):
-        for start in range(0, each.m, _BLOCK):
-            at = np.arange(start, min(start + _BLOCK, each.m))
-            at_scores[start : start + _BLOCK] = each.values_at(at, y) * by[y]
+        for start in range(0, score_influences.m, _BLOCK):
+            indices = np.arange(start, min(start + _BLOCK, score_influences.m))
+            at_scores[start : start + _BLOCK] = score_influences.values_at(indices, y) * scales[y]
         for start in range(0, len(place), _BLOCK):
-            some = np.flatnonzero(truth[start : start + _BLOCK] == y) + start
-            rows[some] = at_scores.take(place.take(some))
+            places_of_class = np.flatnonzero(truth[start : start + _BLOCK] == y) + start
+            rows[places_of_class] = at_scores.take(place.take(places_of_class))
     return value, rows
 
 
 def group_estimates(
-    counted: PredictionCounts,
-    every: ScoredRows,
-    held: Sequence[RequestedMeasure],
-    moved: Mapping[str, GroupInfluence],
-    measures: Sequence[Row],
+    predictions: PredictionCounts,
+    all_scores: ScoredRows,
+    measures: Sequence[RequestedMeasure],
+    influence: Mapping[str, GroupInfluence],
+    measure_rows: Sequence[Row],
     sizes: Floats,
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by measures of counted scores, with the bounds of their values.
 
-    moved: by measure, of each model; measures: their rows; sizes: rows of each class.
+    influence: by measure, of each model; measure_rows: of the measures; sizes: rows of each class.
     """
-    names = {
-        counted.models[i].name: (i, every.ranked(j)[0].scores) for j, i in enumerate(every.models)
+    scores_by_model = {
+        predictions.models[i].name: (i, all_scores.ranked(j)[0].scores)
+        for j, i in enumerate(all_scores.models)
     }
-    stored, rows = (
-        counted.stored,
-        {
-            (str(row["model"]), row["measure"]): row
-            for row in measures
-            if row["slice"] is None and as_estimate(row["value"]).value is not None
-        },
-    )
-    moved = {
-        name: {model: known for model, known in of.items() if (model, name) in rows}
-        for name, of in moved.items()
+    rows = {
+        (str(row["model"]), row["measure"]): row
+        for row in measure_rows
+        if row["slice"] is None and as_estimate(row["value"]).value is not None
     }
-    sums = joint_sums(counted.kept, names, moved) if stored is None else stored_sums(stored, moved)
-    found = dict[str, PairedEstimates]()
-    for one in held:
-        if one.name not in sums:
+    defined = {
+        name: {model: values for model, values in by_model.items() if (model, name) in rows}
+        for name, by_model in influence.items()
+    }
+    if predictions.stored is None:
+        sums = joint_sums(predictions.kept, scores_by_model, defined)
+    else:
+        sums = stored_sums(predictions.stored, defined)
+    estimates = dict[str, PairedEstimates]()
+    for measure in measures:
+        name = measure.name
+        if name not in sums:
             continue
-        mine = {model: rows[model, one.name] for model in moved[one.name]}
-        each = {
-            model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
-            for model, row in mine.items()
+        model_rows = {model: rows[model, name] for model in defined[name]}
+        values_and_influence = {
+            model: (as_estimate(row["value"]).value or 0.0, defined[name][model][1])
+            for model, row in model_rows.items()
         }
-        made = score_estimates(None, None, one, each, sizes, sampling=False, sums=sums[one.name])
-        if made is not None:
-            off = [cell_value(row.get("bound")) or 0.0 for row in mine.values()]
-            found[one.name] = replace(made, bounds=np.array(off)) if any(off) else made
-    return found
+        paired = score_estimates(
+            None, None, measure, values_and_influence, sizes, sampling=False, sums=sums[name]
+        )
+        if paired is not None:
+            bounds = [cell_value(row.get("bound")) or 0.0 for row in model_rows.values()]
+            estimates[name] = replace(paired, bounds=np.array(bounds)) if any(bounds) else paired
+    return estimates
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
     """Return groups of names of columns that are equal in every row."""
-    near: dict[bytes, list[list[str]]] = {}
+    groups_by_start: dict[bytes, list[list[str]]] = {}
     for name, column in columns.items():
-        groups = near.setdefault(column[:1024].tobytes(), [])  # where different ones mostly differ
-        same = next((one for one in groups if np.array_equal(columns[one[0]], column)), None)
-        if same is None:
+        groups = groups_by_start.setdefault(
+            column[:1024].tobytes(), []
+        )  # where different ones mostly differ
+        equal_names = next(
+            (names for names in groups if np.array_equal(columns[names[0]], column)), None
+        )
+        if equal_names is None:
             groups.append([name])
         else:
-            same.append(name)
-    return [names for groups in near.values() for names in groups if len(names) > 1]
+            equal_names.append(name)
+    return [names for groups in groups_by_start.values() for names in groups if len(names) > 1]
 
 
 def class_label_estimates(
@@ -223,46 +236,61 @@ def class_label_estimates(
 
 
 def probability_estimates(
-    counted: PredictionCounts, patterns: ClassPatterns, held: Sequence[RequestedMeasure]
+    predictions: PredictionCounts, patterns: ClassPatterns, measures: Sequence[RequestedMeasure]
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates of models with class probabilities by measures of these."""
-    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
+    influence: dict[str, dict[str, tuple[float, Floats]]] = {
+        measure.name: {} for measure in measures
+    }
     first: ProbabilityRows | None = None
-    for i, model in enumerate(counted.models):
+    for i, model in enumerate(predictions.models):
         if model.kind != "classes":
             continue
-        rows = counted.probability_rows(i)
+        rows = predictions.probability_rows(i)
         first = rows if first is None else first
         if not np.array_equal(rows.truth, first.truth):
             raise RuntimeError("the second pass has a different row order")
-        parts, wider = (rows.truth, rows.p, rows.n), small_sample_factors(patterns)[rows.truth]
-        for one in held:
-            form = one.measure.classes
-            made = None if form is None else form.with_settings(by="macro")
-            if form is None or made is None or made.of is None or made.influence is None:
-                continue
-            value, each = float(made.of(*parts)), made.influence(*parts)
-            if "by" in form.takes or one.measure.id in OVER_CLASSES:
-                each = each * wider
-            if isfinite(value):
-                moved[one.name][model.name] = value, each
+        factors = small_sample_factors(patterns)[rows.truth]
+        for measure in measures:
+            value_and_influence = _probability_influence(measure, rows, factors)
+            if value_and_influence is not None:
+                influence[measure.name][model.name] = value_and_influence
     if first is None:
         return {}
     sizes = label_measures.effective_class_sizes(patterns, len(patterns.classes))
-    return {
-        one.name: paired
-        for one in held
-        if (
-            paired := score_estimates(
-                first.weights,
-                first.owners,
-                one,
-                moved[one.name],
-                sizes[sizes > 0],
-                sampling=counted.patterns.fractional,
-            )
+    estimates = dict[str, PairedEstimates]()
+    for measure in measures:
+        paired = score_estimates(
+            first.weights,
+            first.owners,
+            measure,
+            influence[measure.name],
+            sizes[sizes > 0],
+            sampling=predictions.patterns.fractional,
         )
-    }
+        if paired is not None:
+            estimates[measure.name] = paired
+    return estimates
+
+
+def _probability_influence(
+    requested: RequestedMeasure, rows: ProbabilityRows, factors: Floats
+) -> tuple[float, Floats] | None:
+    """Return a measure of class probabilities and the influence of rows, (n,).
+
+    factors (n,): of rows of small classes. None without influence, or where it is undefined.
+    """
+    form = requested.measure.classes
+    macro = None if form is None else form.with_settings(by="macro")
+    if form is None or macro is None or macro.of is None or macro.influence is None:
+        return None
+    value = float(macro.of(rows.truth, rows.p, rows.n))
+    if not isfinite(value):
+        return None
+    influence = macro.influence(rows.truth, rows.p, rows.n)
+    if "by" in form.takes or requested.measure.id in OVER_CLASSES:
+        influence = influence * factors
+    return value, influence
 
 
 ModelPair = tuple[str, str]  # two models, by name
@@ -270,70 +298,82 @@ Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
 
 
 def bootstrap_estimates(
-    every: ScoredRows,
+    all_scores: ScoredRows,
     names: Sequence[str],
-    held: Sequence[RequestedMeasure],
+    measures: Sequence[RequestedMeasure],
     values: Observed,
     patterns: PatternCounts,
     reference: str | None,
-    wanted: IntervalSettings,
+    settings: IntervalSettings,
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by bootstrap for measures of scores without influence values."""
-    some = [
-        one
-        for one in held
-        if one.needs in ("scores", "probabilities") and one.measure.influence is None
+    drawn_measures = [
+        measure
+        for measure in measures
+        if measure.needs in ("scores", "probabilities") and measure.measure.influence is None
     ]
 
-    def drawn(pair: ModelPair) -> Floats:
-        places = [names.index(one) for one in pair]
-        kinds = every.pair(*places)
-        truth = every.truth[kinds.first]
-        sides = [_of_scores(every.scores[i][kinds.first], truth, some) for i in places]
-        return _draw_differences(pair, kinds, sides, wanted)
+    def draw_differences(pair: ModelPair) -> Floats:
+        places = [names.index(measure) for measure in pair]
+        kinds = all_scores.pair(*places)
+        truth = all_scores.truth[kinds.first]
+        sides = [
+            _of_scores(all_scores.scores[i][kinds.first], truth, drawn_measures) for i in places
+        ]
+        return _draw_differences(pair, kinds, sides, settings)
 
     return _estimates_from_draws(
-        some,
+        drawn_measures,
         names,
         values,
         reference,
         label_measures.smallest_class_size(patterns),
-        wanted,
-        lambda pairs: every.map_parts(drawn, pairs),
+        settings,
+        lambda pairs: all_scores.map_parts(draw_differences, pairs),
     )
 
 
 def class_bootstrap_estimates(
-    counted: PredictionCounts,
-    held: Sequence[RequestedMeasure],
+    predictions: PredictionCounts,
+    measures: Sequence[RequestedMeasure],
     values: Observed,
     patterns: ClassPatterns,
     reference: str | None,
-    wanted: IntervalSettings,
+    settings: IntervalSettings,
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by bootstrap for measures of class probabilities."""
-    some = [
-        one
-        for one in held
-        if one.needs == "probabilities"
-        and one.measure.classes is not None
-        and one.measure.classes.of is not None
-        and one.measure.classes.influence is None
+    drawn_measures = [
+        first
+        for first in measures
+        if first.needs == "probabilities"
+        and first.measure.classes is not None
+        and first.measure.classes.of is not None
+        and first.measure.classes.influence is None
     ]
-    at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
+    model_index = {
+        model.name: i for i, model in enumerate(predictions.models) if model.kind == "classes"
+    }
 
-    def drawn(pair: ModelPair) -> Floats:
-        one, other = (counted.probability_rows(at[name]) for name in pair)
-        weighed = patterns.fractional and one.owners is None
-        columns = (*one.p.T, *other.p.T, one.truth)
-        kinds = DistinctRows.from_columns(columns, one.weights, one.owners, weighed=weighed)
-        truth = one.truth[kinds.first]
-        sides = [_of_classes(rows.p[kinds.first], truth, some) for rows in (one, other)]
-        return _draw_differences(pair, kinds, sides, wanted)
+    def draw_differences(pair: ModelPair) -> Floats:
+        first, second = (predictions.probability_rows(model_index[name]) for name in pair)
+        weighed = patterns.fractional and first.owners is None
+        columns = (*first.p.T, *second.p.T, first.truth)
+        kinds = DistinctRows.from_columns(columns, first.weights, first.owners, weighed=weighed)
+        truth = first.truth[kinds.first]
+        sides = [
+            _of_classes(rows.p[kinds.first], truth, drawn_measures) for rows in (first, second)
+        ]
+        return _draw_differences(pair, kinds, sides, settings)
 
-    least = label_measures.smallest_class_size(patterns, len(patterns.classes))
+    fewest = label_measures.smallest_class_size(patterns, len(patterns.classes))
     return _estimates_from_draws(
-        some, [*at], values, reference, least, wanted, lambda pairs: map(drawn, pairs)
+        drawn_measures,
+        [*model_index],
+        values,
+        reference,
+        fewest,
+        settings,
+        lambda pairs: map(draw_differences, pairs),
     )
 
 
@@ -423,7 +463,7 @@ def bootstrap_difference(
     one row of a class, there are 0 degrees of freedom.
     Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.
     """
-    low, high, _ = (float(one) for one in percentile_limits(draws, level=level))
+    low, high, _ = (float(limit) for limit in percentile_limits(draws, level=level))
     df = min(fewest, len(draws)) - 1
     if not (df > 0 and low <= high):
         return nan, 0.0, nan, nan
@@ -434,52 +474,56 @@ def bootstrap_difference(
     return error, df, min(low, difference - reach), max(high, difference + reach)
 
 
-def _by_name(one: str, other: str) -> ModelPair:
-    return (one, other) if one < other else (other, one)
+def _by_name(first: str, second: str) -> ModelPair:
+    return (first, second) if first < second else (second, first)
 
 
 def _draw_differences(
-    pair: ModelPair, kinds: DistinctRows, sides: Sequence[Measuring], wanted: IntervalSettings
+    pair: ModelPair, kinds: DistinctRows, sides: Sequence[Measuring], settings: IntervalSettings
 ) -> Floats:
     """Return the bootstrap differences of two models by each measure: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
-    one, other = sides
+    first, second = sides
     return np.concatenate(
         [
-            np.array(one(draws)) - np.array(other(draws))
-            for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=8)
+            np.array(first(draws)) - np.array(second(draws))
+            for draws in draw_resamples(kinds.n, kinds.clusters, settings, name, each=8)
         ],
         axis=1,
     )
 
 
-def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Measuring:
+def _of_scores(x: Floats, truth: Bools, measures: Sequence[RequestedMeasure]) -> Measuring:
     """Return the function from draws of kinds of rows to measures of scores x, truth (m,)."""
     order = np.argsort(x, kind="stable")
     starts = distinct_starts(x[order])
-    scores, hit = x[order][starts], truth[order]
+    scores = x[order][starts]
+    hit = truth[order]
 
-    def measured(draws: Counts) -> list[Floats]:
+    def measure_draws(draws: Counts) -> list[Floats]:
         ordered = draws[:, order]
-        positives, n = (np.add.reduceat(one, starts, axis=1) for one in (ordered * hit, ordered))
+        positives = np.add.reduceat(ordered * hit, starts, axis=1)
+        n = np.add.reduceat(ordered, starts, axis=1)
         parts = (scores, positives, n - positives)
-        return [np.broadcast_to(one.measure.function(*parts), len(draws)) for one in held]
+        return [
+            np.broadcast_to(measure.measure.function(*parts), len(draws)) for measure in measures
+        ]
 
-    return measured
+    return measure_draws
 
 
-def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Measuring:
+def _of_classes(p: Floats, truth: Ints, measures: Sequence[RequestedMeasure]) -> Measuring:
     """Return the function from draws of kinds of rows to measures of probabilities p (m, C)."""
-    forms = [one.measure.classes for one in held]
+    forms = [measure.measure.classes for measure in measures]
 
-    def measured(draws: Counts) -> list[Floats]:
+    def measure_draws(draws: Counts) -> list[Floats]:
         return [
             np.broadcast_to(form.of(truth, p, draws), len(draws))
             for form in forms
             if form is not None and form.of is not None
         ]
 
-    return measured
+    return measure_draws
 
 
 def thresholds_differ(sample: Sample) -> bool:
