@@ -50,20 +50,20 @@ def score_notes(
 
 def sample_notes(sample: Sample) -> list[ResultNote]:
     """Return warnings on small classes, scores without a threshold, and the counting of rows."""
-    counts, said = sample.slices[None], list[ResultNote]()
-    about = "about " if counts.fractional else ""
-    both = (counts.positives, counts.negatives)
+    counts, notes = sample.slices[None], list[ResultNote]()
+    qualifier = "about " if counts.fractional else ""
+    class_totals = (counts.positives, counts.negatives)
     for name, totals, sizes in zip(
-        ("positive", "negative"), both, class_rows(sample, None), strict=True
+        ("positive", "negative"), class_totals, class_rows(sample, None), strict=True
     ):
         if not totals.all():
             text = f"no {name} row: measures that need both classes are undefined"
-            said.append(ResultNote("single-class", text))
+            notes.append(ResultNote("single-class", text))
         elif min(sizes) < 30:
-            text = f"{about}{format_count(min(sizes), f'{name} row')}: estimates from them "
-            said.append(ResultNote("small-class", f"{text}are imprecise"))
+            text = f"{qualifier}{format_count(min(sizes), f'{name} row')}: estimates from them "
+            notes.append(ResultNote("small-class", f"{text}are imprecise"))
     if sample.counted is None:
-        return said
+        return notes
     uncut = sample.counted.uncut.values()
     if uncut:
         low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
@@ -71,24 +71,24 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
         text += f"add {OPTION}--threshold T{END} for measures of predicted positives"
         signed = [model for model, (low, _) in sample.counted.uncut.items() if low < 0]
         text += f"; {offer_of_log_odds(signed[0], sample.counted)}" if signed else ""
-        said.append(ResultNote("no-threshold", text))
-    return said + counting_notes(sample.counted)
+        notes.append(ResultNote("no-threshold", text))
+    return notes + counting_notes(sample.counted)
 
 
 def bound_notes(
-    bounds: Mapping[str, float], lead: str, least: int, *, compared: bool, by: bool
+    bounds: Mapping[str, float], lead: str, smallest: int, *, compared: bool, by: bool
 ) -> list[ResultNote]:
     """Return a note on the largest bound of the leading measure, and on counts that are hidden.
 
-    least: no count is smaller. compared: models are compared in slices. by: slices were counted.
+    smallest: no count is smaller. compared: models are compared in slices. by: slices were counted.
     """
     most = max(bounds.values(), default=0.0)
-    if least:
-        text = f"counts below {least} are hidden, and models and slices are not compared"
+    if smallest:
+        text = f"counts below {smallest} are hidden, and models and slices are not compared"
         if most:
             text += f"; {CATALOG[lead].title} can be off by up to {format_bound(most)}, which its "
             text += "intervals include"
-        text += f"; slices with fewer than {least} rows of a class are left out" * by
+        text += f"; slices with fewer than {smallest} rows of a class are left out" * by
         return [ResultNote("hidden-counts", text)]
     if not most:
         return []
@@ -259,8 +259,8 @@ def _no_leader_answer(ranking: ModelRanking) -> Answer:
 def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
     """Sort rows of models by a measure, the best first, without undefined ones."""
     sign = -1 if CATALOG[name].best == "max" else 1
-    there = [row for row in rows if as_estimate(row.get(name)).value is not None]
-    return sorted(there, key=lambda row: sign * (as_estimate(row[name]).value or 0.0))
+    defined = [row for row in rows if as_estimate(row.get(name)).value is not None]
+    return sorted(defined, key=lambda row: sign * (as_estimate(row[name]).value or 0.0))
 
 
 def _best_model_answer(ranking: ModelRanking) -> Answer:
@@ -391,22 +391,25 @@ def _decision_curve_answer(
     best: str, decision: Sequence[Row], level: float | None, sample_size: float, *, its: bool
 ) -> list[Answer]:
     """Return the sentence on thresholds with net benefit jointly above treat-all and treat-none."""
-    mine = rows_where(decision, "model", best)
-    if not mine or level is None:
+    model_rows = rows_where(decision, "model", best)
+    if not model_rows or level is None:
         return []
-    ranges = helpful_ranges(mine, sample_size)
-    what = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
+    ranges = helpful_ranges(model_rows, sample_size)
+    subject = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
     if not ranges:
-        text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
+        text = f"At no threshold does {subject} significantly exceed treat-all and treat-none."
         return [Answer("helps-nowhere", text, (best,), "net_benefit", harm=True)]
-    said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
-    more = len(ranges) - MOST_RANGES
-    shown = [*said[:MOST_RANGES], *[format_count(more, "more range")] * (more > 0)]
-    text = f"{what[0].upper()}{what[1:]} exceeds treat-all and treat-none at "
+    range_texts = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
+    further = len(ranges) - MOST_RANGES
+    shown_texts = [
+        *range_texts[:MOST_RANGES],
+        *[format_count(further, "more range")] * (further > 0),
+    ]
+    text = f"{subject[0].upper()}{subject[1:]} exceeds treat-all and treat-none at "
     several = len(ranges) > 1 or ranges[0][0] < ranges[0][1]
-    text += f"threshold{'s' * several} {' and '.join(shown)}."
-    ends = ranges[0] if len(ranges) == 1 else (None, None)
-    return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
+    text += f"threshold{'s' * several} {' and '.join(shown_texts)}."
+    limits = ranges[0] if len(ranges) == 1 else (None, None)
+    return [Answer("helps", text, (best,), "net_benefit", None, *limits)]
 
 
 def helpful_ranges(curve: Sequence[Row], sample_size: float) -> list[tuple[float, float]]:

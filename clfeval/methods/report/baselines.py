@@ -145,7 +145,11 @@ def score_baselines(
 
 
 def dummy_baselines(
-    counts: ConfusionCounts, asked: Sequence[RequestedMeasure], cut: float | None, *, scored: bool
+    counts: ConfusionCounts,
+    requested: Sequence[RequestedMeasure],
+    cut: float | None,
+    *,
+    scored: bool,
 ) -> Iterator[Row]:
     """Yield the measures of constant predictions: the larger class, or the prevalence as score."""
     p, n = float(counts.positives[0]), float(counts.negatives[0])
@@ -153,16 +157,16 @@ def dummy_baselines(
         return
     table = Confusion(*map(np.array, ((p, n, 0.0, 0.0) if p > n else (0.0, 0.0, p, n))))
     one_score = (np.array([p / (p + n)]), np.array([p]), np.array([n]))
-    for one in asked:
-        hard = not takes_scores(one)
-        if not hard and not scored:
+    for measure in requested:
+        is_of_labels = not takes_scores(measure)
+        if not is_of_labels and not scored:
             continue
-        of = measure_at_threshold(one, cut).function
+        function = measure_at_threshold(measure, cut).function
         with np.errstate(all="ignore"):
-            value = float(of(table) if hard else of(*one_score))
+            value = float(function(table) if is_of_labels else function(*one_score))
         if not isnan(value):
-            model = "(majority)" if hard else "(constant)"
-            yield _baseline_row(one.name, model, value, value, nan, "constant")
+            model = "(majority)" if is_of_labels else "(constant)"
+            yield _baseline_row(measure.name, model, value, value, nan, "constant")
 
 
 def class_baselines(
@@ -188,8 +192,8 @@ def class_baselines(
             yield _baseline_row(one.name, model, value, was, p, EXPECTED)
 
 
-def _as_good(each: Floats, observed: float, sign: int) -> Floats:
-    return np.asarray(sign * (each - observed) >= -_TIE_TOLERANCE * (1 + abs(observed)))
+def _as_good(values: Floats, observed: float, sign: int) -> Floats:
+    return np.asarray(sign * (values - observed) >= -_TIE_TOLERANCE * (1 + abs(observed)))
 
 
 def _baseline_row(

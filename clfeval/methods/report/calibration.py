@@ -46,21 +46,24 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     inner = log_odds_slice(counts.scores)
     lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
     none = np.full(2, np.nan)  # where every score is 0 or 1
-    found = CalibrationTests(none, none, none, "none", np.zeros(0), np.zeros(0))
+    tests = CalibrationTests(none, none, none, "none", np.zeros(0), np.zeros(0))
     if inner.start < inner.stop:
-        found = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
-    off = np.abs(found.gaps) > critical_value(level) * found.errors  # significant, unadjusted
-    gaps = {"groups_off": int(off.sum()), "largest_gap": np.abs(found.gaps).max(initial=0).item()}
-    smaller = float(np.minimum(2 * found.p.min(), 1))
+        tests = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
+    is_off = np.abs(tests.gaps) > critical_value(level) * tests.errors  # significant, unadjusted
+    gaps = {
+        "groups_off": int(is_off.sum()),
+        "largest_gap": np.abs(tests.gaps).max(initial=0).item(),
+    }
+    smaller = float(np.minimum(2 * tests.p.min(), 1))
     return [
         {
             "model": model,
             "test": name,
-            **{key: number_or_none(getattr(found, key)[i]) for key in ("statistic", "df", "p")},
+            **{key: number_or_none(getattr(tests, key)[i]) for key in ("statistic", "df", "p")},
             "p_adjusted": number_or_none(smaller),
-            "method": found.method,
+            "method": tests.method,
             "contradicted": from_units(lost, counts.unit).item(),
-            **(gaps if i and len(found.gaps) else dict.fromkeys(gaps)),
+            **(gaps if i and len(tests.gaps) else dict.fromkeys(gaps)),
         }
         for i, name in enumerate(TESTS)
     ]
@@ -70,8 +73,11 @@ def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
     """Return tests of several models with p_adjusted by Holm's rule over the models."""
     p = np.array([row["p_adjusted"] for row in rows[:: len(TESTS)]], np.float64)  # None is NaN
     adjusted = np.where(np.isnan(p), np.nan, holm(np.where(np.isnan(p), 1.0, p).tolist()))
-    each = np.repeat(adjusted, len(TESTS)).tolist()
-    return [{**row, "p_adjusted": number_or_none(one)} for row, one in zip(rows, each, strict=True)]
+    by_row = np.repeat(adjusted, len(TESTS)).tolist()
+    return [
+        {**row, "p_adjusted": number_or_none(p_adjusted)}
+        for row, p_adjusted in zip(rows, by_row, strict=True)
+    ]
 
 
 def _run_score_tests(

@@ -321,16 +321,16 @@ def _equivalent_models(models: Sequence[Row], level: float | None) -> set[str]:
     }
 
 
-def _p_of_value_outside(estimate: Estimate, least: float, most: float, level: float) -> float:
+def _p_of_value_outside(estimate: Estimate, lowest: float, highest: float, level: float) -> float:
     """Return the larger one-sided p of a value below `least` and above `most`, from its interval.
 
     1 if the interval does not lie inside. The estimate is taken as normal, with the standard
     errors of its limits.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
-    if value is None or low is None or high is None or low < least or high > most:
+    if value is None or low is None or high is None or low < lowest or high > highest:
         return 1.0
-    margins = ((value - least, value - low), (most - value, high - value))
+    margins = ((value - lowest, value - low), (highest - value, high - value))
     ratios = [margin / half_width for margin, half_width in margins if half_width > 0]
     errors = critical_value(level) * min(ratios, default=inf)
     return erfc(errors / sqrt(2)) / 2
@@ -466,12 +466,12 @@ def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
     """Return why the slope is undefined."""
     if shift.value is None:
         return "nearly all scores are 0 or 1"
-    why = {
+    reasons = {
         0.5: "all scores are equal",
         1.0: "scores separate the classes",
         0.0: "scores separate the classes in reverse",
     }
-    return why.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
+    return reasons.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
 
 
 def _format_estimate(name: str, estimate: Estimate, level: float | None) -> str:

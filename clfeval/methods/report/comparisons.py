@@ -50,14 +50,18 @@ P = TypeVar("P")
 
 
 def compared_measures(
-    asked: Sequence[RequestedMeasure], lead: str, options: ReportOptions
+    requested: Sequence[RequestedMeasure], lead: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
     """Return the measures that compare models; none without intervals."""
     if options.confidence is None:
         return []
     screen = families.ON_SCREEN if options.reference is not None else ()
-    found = [one for one in asked if one.name == lead or one.by != "default" or one.name in screen]
-    return sorted(found, key=lambda one: one.name != lead)
+    compared = [
+        measure
+        for measure in requested
+        if measure.name == lead or measure.by != "default" or measure.name in screen
+    ]
+    return sorted(compared, key=lambda measure: measure.name != lead)
 
 
 def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
@@ -223,12 +227,12 @@ def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> li
 
 
 def slice_compared_measures(
-    held: Sequence[RequestedMeasure], lead: str, options: ReportOptions
+    measures: Sequence[RequestedMeasure], lead: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
     """Return the measures that compare models in slices: the leading one, and those named."""
     if options.reference in (None, families.ALL_PAIRS):
         return []
-    return [one for one in held if one.name == lead or one.by == "name"]
+    return [measure for measure in measures if measure.name == lead or measure.by == "name"]
 
 
 def slice_label_estimates(

@@ -42,7 +42,7 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
     """
     labels = {str(row["slice"]) for row in rows if row["slice"] is not None}
     binned = {facet_of(label, facets) for label in labels if is_binned(label)}
-    found = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
+    slice_values = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
     for row in rows if level is not None else ():
         value, name, error = as_estimate(row["value"]).value, str(row["measure"]), row["se"]
         if row["slice"] is None or name not in SCALES or value is None or not error:
@@ -51,21 +51,21 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
             key = facet_of(str(row["slice"]), facets), name, str(row["model"])
             if key[0] in binned:
                 continue
-            both = hypot(cell_value(error) or 0.0, cell_value(row.get("bound")) or 0.0)
-            found.setdefault(key, []).append((value, both))
-    order = sorted(found, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1])))
-    return [*_rows(found, order, level or 0.95)]
+            total_error = hypot(cell_value(error) or 0.0, cell_value(row.get("bound")) or 0.0)
+            slice_values.setdefault(key, []).append((value, total_error))
+    order = sorted(slice_values, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1])))
+    return [*_rows(slice_values, order, level or 0.95)]
 
 
 def _rows(
-    found: Mapping[tuple[tuple[str, ...], str, str], Sequence[tuple[float, float]]],
+    slice_values: Mapping[tuple[tuple[str, ...], str, str], Sequence[tuple[float, float]]],
     order: Sequence[tuple[tuple[str, ...], str, str]],
     level: float,
 ) -> Iterator[Row]:
     for key in order:
-        if len(found[key]) < FEWEST:
+        if len(slice_values[key]) < FEWEST:
             continue
-        (names, measure, model), (values, errors) = key, np.array(found[key]).T
+        (names, measure, model), (values, errors) = key, np.array(slice_values[key]).T
         scale, slope, back = SCALES[measure]
         groups = random_effects(scale(values), errors * slope(values), level=level)
         mean, low, high = back(np.array([groups.mean, groups.low, groups.high])).tolist()

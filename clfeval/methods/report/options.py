@@ -22,35 +22,35 @@ METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 
 
 def numbers_by_measure(
-    given: Mapping[str, float], called: Callable[[str], Iterable[str]]
+    numbers: Mapping[str, float], names_of: Callable[[str], Iterable[str]]
 ) -> dict[str, float]:
-    """Return numbers by names of measures in tables; called: these names from a given one."""
-    return {name: most for text, most in given.items() for name in called(text)}
+    """Return numbers by names of measures in tables; names_of: these names, of a text."""
+    return {name: most for text, most in numbers.items() for name in names_of(text)}
 
 
-def _accept_thresholds(flag: str, given: object) -> int | Literal["all"] | tuple[float, ...]:
+def _accept_thresholds(flag: str, value: object) -> int | Literal["all"] | tuple[float, ...]:
     """Return a count, `all`, or thresholds; UsageError for other syntax."""
-    if given is None:
+    if value is None:
         return 19
-    if isinstance(given, str) and given == "all":
+    if isinstance(value, str) and value == "all":
         return "all"
-    if isinstance(given, int) and not isinstance(given, bool):
-        if given < 1:
-            raise bad_option(f"{OPTION}{flag}{END} {given} is not a whole number of at least 1")
-        return given
-    cuts = tuple(to_float(flag, one) for one in as_list(given))
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 1:
+            raise bad_option(f"{OPTION}{flag}{END} {value} is not a whole number of at least 1")
+        return value
+    cuts = tuple(to_float(flag, cut) for cut in as_list(value))
     if not cuts:
         raise bad_option(f"{OPTION}{flag}{END} lists no threshold")
     return cuts
 
 
-def _accept_methods(flag: str, given: object) -> tuple[str, ...]:
+def _accept_methods(flag: str, value: object) -> tuple[str, ...]:
     """Return the requested other commands in a fixed order; UsageError if unknown."""
-    asked = {str(one).replace("_", "-") for one in as_list(given)}
-    if unknown := sorted(asked - {*METHODS, "all"}):
+    requested = {str(name).replace("_", "-") for name in as_list(value)}
+    if unknown := sorted(requested - {*METHODS, "all"}):
         hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
         raise bad_option(f"{OPTION}{flag}{END} '{unknown[0]}' is not another command", hint)
-    return tuple(one for one in METHODS if one in asked or "all" in asked)
+    return tuple(name for name in METHODS if name in requested or "all" in requested)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -76,8 +76,8 @@ class SliceSize:
         if metric.startswith(RECALL):
             return self.class_size(metric) >= OF_A_CLASS
         rows, classes = NEEDED.get(metric, (ROWS, None))
-        some = self.classes if classes is None else [self.classes[k] for k in classes]
-        return sum(self.classes) >= rows and min(some, default=inf) >= OF_A_CLASS
+        tested_classes = self.classes if classes is None else [self.classes[k] for k in classes]
+        return sum(self.classes) >= rows and min(tested_classes, default=inf) >= OF_A_CLASS
 
     def class_size(self, metric: str) -> float:
         """Return the effective rows, or clusters, of the class whose recall a measure is."""
@@ -130,19 +130,24 @@ Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, Complement]]
 
 
 def slice_test_measures(
-    asked: Sequence[RequestedMeasure], *, several: bool = False
+    requested: Sequence[RequestedMeasure], *, several: bool = False
 ) -> list[RequestedMeasure]:
     """Return the measures that slices are tested by, and those that were named."""
     usual = OF_MORE if several else OF_TWO
-    named = {one.name: one for one in asked if one.by == "name" or one.name in usual}
+    tested = {
+        measure.name: measure
+        for measure in requested
+        if measure.by == "name" or measure.name in usual
+    }
     return sorted(
-        named.values(), key=lambda one: usual.index(one.name) if one.name in usual else len(usual)
+        tested.values(),
+        key=lambda measure: usual.index(measure.name) if measure.name in usual else len(usual),
     )
 
 
-def use_default_intervals(wanted: IntervalSettings) -> IntervalSettings:
+def use_default_intervals(settings: IntervalSettings) -> IntervalSettings:
     """Return the interval settings of other rows: the default instead of a bootstrap."""
-    return replace(wanted, how="exact") if wanted.how == "bootstrap" else wanted
+    return replace(settings, how="exact") if settings.how == "bootstrap" else settings
 
 
 def complement_estimates(
@@ -201,13 +206,13 @@ def slice_complements(
     )
 
 
-def subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
+def subtract_counts(all_rows: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
     """Return the 2 x 2 tables of the rows that are not in a part."""
     cells = [
-        sign * np.array([getattr(one, name) for name in CELLS])
-        for sign, one in ((1, whole), (-1, part))
+        sign * np.array([getattr(counts, name) for name in CELLS])
+        for sign, counts in ((1, all_rows), (-1, part))
     ]
-    models = [*whole.models, *part.models]
+    models = [*all_rows.models, *part.models]
     return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
 
 
@@ -263,23 +268,23 @@ def _sizes_of_parts(
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
     spans = shared_clusters(*(owned for *_, owned in parts)) is not None
-    found = list[SliceSize]()
+    slice_sizes = list[SliceSize]()
     for rows, classes, owned in parts:
         clusters = owned.size if isinstance(owned, ClusterCounts) else inf
-        least = min(clusters, *classes) if classes else 0.0
+        fewest = min(clusters, *classes) if classes else 0.0
         sizes = tuple(classes)
-        found.append(SliceSize(rows, sizes, least, owned is None, spans, clusters=clusters))
-    return found[0], found[1]
+        slice_sizes.append(SliceSize(rows, sizes, fewest, owned is None, spans, clusters=clusters))
+    return slice_sizes[0], slice_sizes[1]
 
 
 def shared_clusters(
-    one: Owned | None, other: Owned | None
+    first: Owned | None, second: Owned | None
 ) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
     """Return the clusters of two parts and the places of those in both; None without any."""
-    if not (isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts)):
+    if not (isinstance(first, ClusterCounts) and isinstance(second, ClusterCounts)):
         return None
-    places = one.shared(other)
-    return (one, other, places) if len(places[0]) else None
+    places = first.shared(second)
+    return (first, second, places) if len(places[0]) else None
 
 
 def label_complement_estimates(
@@ -437,7 +442,7 @@ class SliceEstimates:
     def tables(
         self,
         changes_by_model: Mapping[str, Changes],
-        rest: Mapping[Key, Complement],
+        complements: Mapping[Key, Complement],
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:
         """Return tables, and rows of `comparisons`; models that are not tested have no p.
@@ -448,7 +453,7 @@ class SliceEstimates:
         for model in dict.fromkeys([*changes_by_model, *(model for model, _ in self.values)]):
             changes = changes_by_model.get(model)
             if changes is None:
-                untested = self.changes(model, rest).items()
+                untested = self.changes(model, complements).items()
                 changes = {key: replace(difference, p=None) for key, difference in untested}
             rows += [self._row(model, label, changes, positives) for label in self.sizes]
             compared += self._comparison_rows(model, changes)
@@ -461,7 +466,7 @@ class SliceEstimates:
             )
         )
         tables = {"slices": rows, "extremes": extremes}
-        return {name: each for name, each in tables.items() if each}, compared
+        return {name: table_rows for name, table_rows in tables.items() if table_rows}, compared
 
     def _comparison_rows(self, model: str, changes: Changes) -> list[Row]:
         """Return the rows of `comparisons` of a model, the smallest q first."""
@@ -508,14 +513,14 @@ class SliceEstimates:
         """Return whether a slice and the other rows have enough rows to test a measure."""
         return all(size.enough_for(metric) for size in self.sizes[label])
 
-    def _freedom(self, one: RequestedMeasure, labels: Sequence[str]) -> Floats:
+    def _freedom(self, measure: RequestedMeasure, labels: Sequence[str]) -> Floats:
         """Return the degrees of freedom of each difference: infinite for shares of plain rows."""
-        share = one.measure.share is not None
+        share = measure.measure.share is not None
         freedom = list[float]()
         for label in labels:
             sizes = [size.least or sum(size.classes) for size in self.sizes[label]]
-            if one.name.startswith(RECALL):
-                sizes = [size.class_size(one.name) for size in self.sizes[label]]
+            if measure.name.startswith(RECALL):
+                sizes = [size.class_size(measure.name) for size in self.sizes[label]]
             independent = share and self.sizes[label][0].alike
             freedom.append(inf if independent else max(1.0, min(sizes) - 1))
         return np.array(freedom)

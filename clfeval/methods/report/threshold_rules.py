@@ -45,23 +45,25 @@ _LIMIT = r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)"
 
 def parse_rules(texts: Sequence[str]) -> tuple[ThresholdRule, ...]:
     """Return the requested rules, each once; UsageError for an invalid one."""
-    found = [_parse_limit_rule(text) or _parse_best_rule(text) for text in texts]
-    return tuple({one.name: one for one in found}.values())
+    rules = [_parse_limit_rule(text) or _parse_best_rule(text) for text in texts]
+    return tuple({rule.name: rule for rule in rules}.values())
 
 
 def _parse_best_rule(text: str) -> ThresholdRule:
-    one = _parse_rule_measure(text)
-    if one.name in ONE_SIDED:
-        answer, within = ONE_SIDED[one.name]
-        what = f"{OPTION}{FLAG}{END} {text}: {one.name} is best if every row is predicted {answer}"
-        hint = f"set a limit on the other class: {format_option(FLAG, within)}"
-        if one.measure.sign > 0:
+    measure = _parse_rule_measure(text)
+    if measure.name in ONE_SIDED:
+        answer, limit = ONE_SIDED[measure.name]
+        message = (
+            f"{OPTION}{FLAG}{END} {text}: {measure.name} is best if every row is predicted {answer}"
+        )
+        hint = f"set a limit on the other class: {format_option(FLAG, limit)}"
+        if measure.measure.sign > 0:
             hint = f"set a limit in quotes: {format_option(FLAG, f'{text}>=.9')}"
-        raise bad_option(what, hint)
-    if not one.measure.sign:
-        what = f"{OPTION}{FLAG}{END} {text}: {one.measure.title} has no better direction"
-        raise bad_option(what, f"for example {OPTION}{FLAG} j_index{END}")
-    return ThresholdRule(one.name, one)
+        raise bad_option(message, hint)
+    if not measure.measure.sign:
+        message = f"{OPTION}{FLAG}{END} {text}: {measure.measure.title} has no better direction"
+        raise bad_option(message, f"for example {OPTION}{FLAG} j_index{END}")
+    return ThresholdRule(measure.name, measure)
 
 
 def _parse_limit_rule(text: str) -> ThresholdRule | None:
@@ -126,26 +128,30 @@ def _parse_rule_measure(text: str) -> RequestedMeasure:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
     name, _, settings = text.strip().partition(":")
     if normalize_name(name) == NET_BENEFIT and not settings:
-        what = f"{OPTION}{FLAG}{END} {text}: the threshold probability is missing"
-        raise bad_option(what, f"for example {OPTION}{FLAG} net_benefit:t=0.1{END}")
-    found = parse_measures((text,), FLAG)
-    if len(found) != 1 or found[0].by != "name":
+        message = f"{OPTION}{FLAG}{END} {text}: the threshold probability is missing"
+        raise bad_option(message, f"for example {OPTION}{FLAG} net_benefit:t=0.1{END}")
+    measures = parse_measures((text,), FLAG)
+    if len(measures) != 1 or measures[0].by != "name":
         raise bad_option(
             f"{OPTION}{FLAG}{END} {text}: name one measure",
             f"for example {OPTION}{FLAG} j_index{END}",
         )
-    one = found[0]
-    if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
-        one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
-    if one.measure.id == AT_RISK:  # computed from the table at any threshold
-        t = one.settings.get("t", 0.5)
+    measure = measures[0]
+    if measure.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
+        measure = RequestedMeasure(
+            measure.measure.twin, CATALOG[measure.measure.twin], measure.settings
+        )
+    if measure.measure.id == AT_RISK:  # computed from the table at any threshold
+        t = measure.settings.get("t", 0.5)
         stakes = {"stakes": OutcomeCosts(t, 1 - t)}
         name = f"{NET_BENEFIT}:t={t:g}"
         return RequestedMeasure(name, CATALOG[NET_BENEFIT].with_settings(**stakes), stakes)
-    if one.needs != "confusion":
-        what = f"{OPTION}{FLAG}{END} {text}: {one.measure.title} does not depend on a threshold"
-        raise bad_option(what, f"for example {OPTION}{FLAG} j_index{END}")
-    return one
+    if measure.needs != "confusion":
+        message = (
+            f"{OPTION}{FLAG}{END} {text}: {measure.measure.title} does not depend on a threshold"
+        )
+        raise bad_option(message, f"for example {OPTION}{FLAG} j_index{END}")
+    return measure
 
 
 ABSTAIN = "--abstain"
@@ -163,28 +169,28 @@ class AbstentionZone:
 
 def parse_zones(texts: Sequence[str]) -> tuple[AbstentionZone, ...]:
     """Return the requested zones without duplicates; UsageError for an invalid one."""
-    found = [_of_costs(text) or _of_share(text) for text in texts]
-    return tuple({one.name: one for one in found}.values())
+    zones = [_of_costs(text) or _of_share(text) for text in texts]
+    return tuple({zone.name: zone for zone in zones}.values())
 
 
 def _of_share(text: str) -> AbstentionZone:
     try:
         share = syntax.parse_share(ABSTAIN, [text.strip()])
     except UsageError as error:
-        what = f"{OPTION}{ABSTAIN}{END} '{text}' is neither a share of the rows nor costs"
+        message = f"{OPTION}{ABSTAIN}{END} '{text}' is neither a share of the rows nor costs"
         hint = (
             f"for example {OPTION}{ABSTAIN} 5%{END}, or "
             f"{OPTION}{ABSTAIN} cost:fp=1,fn=5,abstain=0.2{END}"
         )
-        raise bad_option(what, hint) from error
+        raise bad_option(message, hint) from error
     if not 0 < share < 1:
-        what = f"{OPTION}{ABSTAIN}{END} {text} is not a share of the rows between 0 and 1"
+        message = f"{OPTION}{ABSTAIN}{END} {text} is not a share of the rows between 0 and 1"
         fix = (
             f"write {OPTION}{ABSTAIN} {share / 100:g}{END} for {share:g}%"
             if 1 <= share < 100
             else None
         )
-        raise bad_option(what, fix)
+        raise bad_option(message, fix)
     return AbstentionZone(f"{share:g}", share)
 
 
@@ -192,13 +198,15 @@ def _of_costs(text: str) -> AbstentionZone | None:
     name, colon, settings = text.strip().partition(":")
     if name.casefold() not in ("cost", "expected_cost"):
         return None
-    given = dict(part.partition("=")[::2] for part in settings.split(",") if part)
-    if not colon or {key.strip() for key in given} != {*COSTS}:
-        what = f"{OPTION}{ABSTAIN}{END} {text}: give the costs fp, fn and abstain"
-        raise bad_option(what, f"for example {OPTION}{ABSTAIN} cost:fp=1,fn=5,abstain=0.2{END}")
+    cost_texts = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    if not colon or {key.strip() for key in cost_texts} != {*COSTS}:
+        message = f"{OPTION}{ABSTAIN}{END} {text}: give the costs fp, fn and abstain"
+        raise bad_option(message, f"for example {OPTION}{ABSTAIN} cost:fp=1,fn=5,abstain=0.2{END}")
     costs = {}
     for key in COSTS:
-        value = syntax.parse_share(ABSTAIN, [next(v for k, v in given.items() if k.strip() == key)])
+        value = syntax.parse_share(
+            ABSTAIN, [next(v for k, v in cost_texts.items() if k.strip() == key)]
+        )
         if not (isfinite(value) and value > 0):
             raise bad_option(f"{OPTION}{ABSTAIN}{END} {text}: {key} must be above 0, not {value:g}")
         costs[key] = value
@@ -220,25 +228,25 @@ def threshold_answers(
     """Return sentences on thresholds of the first of `models` with scores, else the first."""
     at_prevalence = tables.get("at_prevalence", ())
     model = _first_model(at_prevalence, models)
-    there = [row for row in at_prevalence if row["model"] == model]
-    told = list[Answer]()
-    chosen = _model_answers(
+    prevalence_rows = [row for row in at_prevalence if row["model"] == model]
+    answers = list[Answer]()
+    rule_answers = _model_answers(
         tables.get("cutoffs", ()), models, partial(_threshold_answer, level=level)
     )
-    for place, (rule, answer) in enumerate(chosen):
-        told.append(answer)
+    for place, (rule, answer) in enumerate(rule_answers):
+        answers.append(answer)
         if place:  # the first rule is in force
             continue
-        rows = [row for row in there if row["chosen_by"] == rule]
-        told += map(consequence_answer, _first_and_last(rows))
-    if not told:
-        told = [prevalence_answer(row, level) for row in _first_and_last(there)]
+        rows = [row for row in prevalence_rows if row["chosen_by"] == rule]
+        answers += map(consequence_answer, _first_and_last(rows))
+    if not answers:
+        answers = [prevalence_answer(row, level) for row in _first_and_last(prevalence_rows)]
     zones = tables.get("abstentions", ())
-    told += [
+    answers += [
         answer
         for _, answer in _model_answers(zones, models, partial(_abstention_answer, level=level))
     ]
-    return tuple(told)
+    return tuple(answers)
 
 
 def _first_and_last(rows: Sequence[Row]) -> list[Row]:
@@ -248,22 +256,24 @@ def _first_and_last(rows: Sequence[Row]) -> list[Row]:
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
     """Return the first of the given models that has rows, else the first that has any."""
-    there = [str(row["model"]) for row in rows]
-    return next((one for one in models if one in there), there[0] if there else None)
+    with_rows = [str(row["model"]) for row in rows]
+    return next(
+        (model for model in models if model in with_rows), with_rows[0] if with_rows else None
+    )
 
 
 def _model_answers(
     rows: Sequence[Row], models: Sequence[str], sentence: Callable[[Row], Answer]
 ) -> Iterator[tuple[str, Answer]]:
     """Yield the first rules of a model and their sentences."""
-    whole = [row for row in rows if row["slice"] is None]
-    model = _first_model(whole, models)
-    rows_of_model = [row for row in whole if row["model"] == model]
-    more = len(rows_of_model) - MOST
+    all_rows = [row for row in rows if row["slice"] is None]
+    model = _first_model(all_rows, models)
+    rows_of_model = [row for row in all_rows if row["model"] == model]
+    further = len(rows_of_model) - MOST
     for i, row in enumerate(rows_of_model[:MOST]):
         answer = sentence(row)
-        if more > 0 and i == MOST - 1:
-            count = formatting.format_count(more, "more rule")
+        if further > 0 and i == MOST - 1:
+            count = formatting.format_count(further, "more rule")
             answer = replace(answer, text=f"{answer.text} The table below has {count}.")
         yield str(row["chosen_by"]), answer
 
@@ -351,17 +361,17 @@ def _limit_phrase(row: Row, limited: Estimate, level: float) -> tuple[str, str]:
 def _parse_limit(row: Row) -> tuple[str, bool, float]:
     """Return the title of the limited measure, whether the limit is a lower one, and the limit."""
     rule = str(row["chosen_by"])
-    up = ">=" in rule
-    name, _, at = rule.partition(">=" if up else "<=")
+    is_lower = ">=" in rule
+    name, _, bound = rule.partition(">=" if is_lower else "<=")
     measure = name.removesuffix(".low").removesuffix(".high").partition(":")[0]
-    return CATALOG[measure].title, up, float(at or "nan")
+    return CATALOG[measure].title, is_lower, float(bound or "nan")
 
 
 def _name_rule(row: Row, level: float) -> str:
     """Return the phrase for a rule."""
     rule = str(row["chosen_by"])
-    title, _, at = _parse_limit(row)
-    if at == at:
+    title, _, limit = _parse_limit(row)
+    if limit == limit:
         if not rule.partition("=")[0][:-1].endswith(SAFE_SUFFIXES):
             return rule
         bound = rule.replace(".low", "").replace(".high", "")
@@ -380,11 +390,11 @@ def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
     name, accuracy = formatting.quote_if_ambiguous(model), as_estimate(row["accuracy"])
-    before = as_estimate(row["accuracy_of_all"])
+    accuracy_of_all = as_estimate(row["accuracy_of_all"])
     coverage = as_estimate(row["coverage"]).value
-    if coverage is None or before.value is None:
-        why = NOWHERE.get(str(accuracy.reason), "its threshold is unknown")
-        return Answer(code, f"{name} abstains on no row: {why}.", (model,))
+    if coverage is None or accuracy_of_all.value is None:
+        reason = NOWHERE.get(str(accuracy.reason), "its threshold is unknown")
+        return Answer(code, f"{name} abstains on no row: {reason}.", (model,))
     costs = str(row["chosen_by"]).startswith("cost")
     if accuracy.value is None:
         return Answer(code, f"{name} abstains on every row.", (model,))
@@ -393,13 +403,15 @@ def _abstention_answer(row: Row, level: float) -> Answer:
         if costs:
             text = f"{name} abstains on no row: abstention never has the lowest expected cost."
         return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
-    ends = f"of {_format_threshold(row['low'])} or more"
+    score_range = f"of {_format_threshold(row['low'])} or more"
     if row["high"] is not None:
-        ends = f"from {_format_threshold(row['low'])} to below {_format_threshold(row['high'])}"
+        score_range = (
+            f"from {_format_threshold(row['low'])} to below {_format_threshold(row['high'])}"
+        )
     share = formatting.format_percent(1 - coverage)
-    text = f"{name} abstains on {share}% of the rows (scores {ends}). "
+    text = f"{name} abstains on {share}% of the rows (scores {score_range}). "
     text += f"Accuracy of the other rows is {_format_estimate(accuracy, level)}, of all rows "
-    text += f"{formatting.format_number(before.value)}."
+    text += f"{formatting.format_number(accuracy_of_all.value)}."
     if costs:
         cost, old = (
             formatting.format_number(float(str(row[key]))) for key in ("cost", "cost_of_all")
@@ -408,11 +420,11 @@ def _abstention_answer(row: Row, level: float) -> Answer:
     return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
 
 
-def _format_estimate(one: Estimate, level: float) -> str:
+def _format_estimate(estimate: Estimate, level: float) -> str:
     """Write a value with its confidence interval."""
-    if one.value is None:
-        return "undefined" if one.reason != "infinite" else "infinite"
-    return formatting.with_interval(one.value, one.low, one.high, level)
+    if estimate.value is None:
+        return "undefined" if estimate.reason != "infinite" else "infinite"
+    return formatting.with_interval(estimate.value, estimate.low, estimate.high, level)
 
 
 def _format_threshold(cut: object) -> str:
@@ -432,8 +444,8 @@ def check_scores_available(
     single: scores are counted one by one, as abstention needs them.
     """
     if zones and not single:
-        what = f"{OPTION}--abstain{END} needs every score, but scores are counted in buckets"
-        raise UsageError.new(what, "needs-scores", hint=f"add {OPTION}--scores exact{END}")
+        message = f"{OPTION}--abstain{END} needs every score, but scores are counted in buckets"
+        raise UsageError.new(message, "needs-scores", hint=f"add {OPTION}--scores exact{END}")
     for flag, is_given in (("--best-threshold", bool(best_thresholds)), ("--abstain", bool(zones))):
         if is_given and not scored:
             message = f"{OPTION}{flag}{END} needs scores, but every model has labels only"
@@ -441,7 +453,7 @@ def check_scores_available(
             raise UsageError.new(message, "needs-scores", hint=hint)
     share = next((zone for zone in zones if zone.costs is None), None)
     if share is not None and not any(cut is not None for cut in thresholds.values()):
-        what = f"{OPTION}--abstain{END} {share.name} needs a threshold, but none is known"
+        message = f"{OPTION}--abstain{END} {share.name} needs a threshold, but none is known"
         raise bad_option(
-            what, f"add {OPTION}--threshold T{END}: scores of T or more are predicted positive"
+            message, f"add {OPTION}--threshold T{END}: scores of T or more are predicted positive"
         )

@@ -70,11 +70,11 @@ BLOCK = 2**10  # tables per block of limits
 
 
 def chosen_thresholds(
-    name: str, counts: ScoreCounts, rules: Sequence[ThresholdRule], wanted: IntervalSettings
+    name: str, counts: ScoreCounts, rules: Sequence[ThresholdRule], settings: IntervalSettings
 ) -> ChosenThresholds:
     """Return the thresholds that rules choose on scores; name: of the random stream."""
-    settled = settle_safe_rules(rules, counts, wanted)
-    return ChosenThresholds.from_scores(counts, settled, wanted.seed, name)
+    settled = settle_safe_rules(rules, counts, settings)
+    return ChosenThresholds.from_scores(counts, settled, settings.seed, name)
 
 
 def settle_safe_rules(
@@ -85,7 +85,7 @@ def settle_safe_rules(
 
 
 def _kept_safely(
-    rule: ThresholdRule, counts: ScoreCounts, wanted: IntervalSettings
+    rule: ThresholdRule, counts: ScoreCounts, settings: IntervalSettings
 ) -> ThresholdRule:
     """Return the rule with the last value whose confidence limit satisfies the limit.
 
@@ -93,20 +93,22 @@ def _kept_safely(
     for specificity: error probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021,
     arXiv 2110.01052.
     """
-    within, at, points = rule.within, rule.sign * np.inf, roc_points(counts)
-    assert within is not None
-    upwards = within.name in OF_NEGATIVES  # the limit constrains predicted negatives
+    limited, cut, points = rule.within, rule.sign * np.inf, roc_points(counts)
+    assert limited is not None
+    upwards = limited.name in OF_NEGATIVES  # the limit constrains predicted negatives
     _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
     places = places[::-1] if upwards else places
     for start in range(0, len(places), BLOCK):
-        some = places[start : start + BLOCK]
-        found = _estimate_measure(within, confusions_at(counts, points.thresholds[some]), wanted)
-        for one in found:
-            end = one.low if rule.sign > 0 else one.high
-            if one.value is None or end is None or rule.sign * (end - rule.at) < 0:
-                return replace(rule, at=at)
-            at = one.value
-    return replace(rule, at=at)
+        block = places[start : start + BLOCK]
+        estimates = _estimate_measure(
+            limited, confusions_at(counts, points.thresholds[block]), settings
+        )
+        for estimate in estimates:
+            end = estimate.low if rule.sign > 0 else estimate.high
+            if estimate.value is None or end is None or rule.sign * (end - rule.at) < 0:
+                return replace(rule, at=cut)
+            cut = estimate.value
+    return replace(rule, at=cut)
 
 
 def cutoff_rows(
@@ -114,7 +116,7 @@ def cutoff_rows(
     model: str,
     rules: Sequence[ThresholdRule],
     settings: IntervalSettings,
-    chosen: ChosenThresholds,
+    choice: ChosenThresholds,
     elsewhere: EstimatesAtPrevalence | None = None,
 ) -> list[Row]:
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
@@ -128,16 +130,16 @@ def cutoff_rows(
     depend on the prevalence are those at another one.
     """
     rows = list[Row]()
-    population = _population_cells(chosen.here, elsewhere)
+    population = _population_cells(choice.here, elsewhere)
     for i, rule in enumerate(rules):
         names = {"slice": label, "model": model, "chosen_by": rule.name, **population}
-        has_point = chosen.at[i] >= 0
-        reason = None if has_point else _explain_unmet(rule, chosen.points)
-        reason = INFINITE if chosen.unknown[i] == INFINITE else reason
+        has_point = choice.at[i] >= 0
+        reason = None if has_point else _explain_unmet(rule, choice.points)
+        reason = INFINITE if choice.unknown[i] == INFINITE else reason
         if reason is not None:
             rows.append({**names, **_unmet_cells(rule, reason)})
         else:
-            table = _RuleTables(settings, chosen, elsewhere)
+            table = _RuleTables(settings, choice, elsewhere)
             rows.append({**names, **_chosen_cells(rule, i, table)})
     return rows
 
@@ -208,12 +210,12 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
 
 def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
     """Return the cells of the threshold that rule i chooses."""
-    chosen, settings = tables.chosen, tables.settings
-    points, position = chosen.points, chosen.at[i].item()
-    table = chosen.here.take([i])
+    choice, settings = tables.chosen, tables.settings
+    points, position = choice.points, choice.at[i].item()
+    table = choice.here.take([i])
     low, high = np.nan, np.nan
-    if chosen.choices is not None and settings.level is not None:
-        lower, upper, _ = percentile_limits(chosen.choices.thresholds[i], level=settings.level)
+    if choice.choices is not None and settings.level is not None:
+        lower, upper, _ = percentile_limits(choice.choices.thresholds[i], level=settings.level)
         low, high = lower.item(), upper.item()
     limited = [] if rule.within is None else [_rule_measure(rule.within)]
     measures = [_rule_measure(rule.best), *limited, *RATES.values(), FLAGGED_MEASURE]
@@ -269,39 +271,48 @@ def _expected_estimates(
     return estimates
 
 
-def _apply_safe_limit(one: Estimate, rule: ThresholdRule) -> Estimate:
+def _apply_safe_limit(estimate: Estimate, rule: ThresholdRule) -> Estimate:
     """Return an estimate whose confidence limit satisfies the limit of a safe rule."""
-    if one.value is None or one.low is None or one.high is None:
-        return one
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
     if rule.sign > 0:
-        return replace(one, low=min(one.value, max(one.low, rule.at)))
-    return replace(one, high=max(one.value, min(one.high, rule.at)))
+        return replace(estimate, low=min(estimate.value, max(estimate.low, rule.at)))
+    return replace(estimate, high=max(estimate.value, min(estimate.high, rule.at)))
 
 
 def estimate_measures(
-    every: Sequence[RequestedMeasure], table: ConfusionCounts, wanted: IntervalSettings
+    measures: Sequence[RequestedMeasure], table: ConfusionCounts, settings: IntervalSettings
 ) -> list[Estimate]:
     """Return measures of a table, with the limits that each has by its record."""
-    return [_estimate_measure(one, table, wanted)[0] for one in every]
+    return [_estimate_measure(measure, table, settings)[0] for measure in measures]
 
 
 def _estimate_measure(
-    one: RequestedMeasure, tables: ConfusionCounts, wanted: IntervalSettings
+    measure: RequestedMeasure, tables: ConfusionCounts, settings: IntervalSettings
 ) -> list[Estimate]:
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
     m = len(tables.models)  # without the standard errors, which need the number of clusters
-    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [0.0] * m)
-    return [known.value for known in estimate_label_measure(one, tables, sure)]
+    label_settings = LabelLimitSettings(
+        replace(settings, how="exact"), tables.models, [None] * m, [0.0] * m
+    )
+    return [estimate.value for estimate in estimate_label_measure(measure, tables, label_settings)]
 
 
 def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     """Return the reason why no threshold is best."""
     measure, last = rule.best.measure, points.tables
-    ends = Confusion(*(cell[-1:] for cell in (last.tp, last.fp, last.fn, last.tn)))
-    single = next((one for one in CLASS_REASONS if undefined_reason((one, ""), ends) == one), None)
+    extreme_tables = Confusion(*(cell[-1:] for cell in (last.tp, last.fp, last.fn, last.tn)))
+    single = next(
+        (
+            class_reason
+            for class_reason in CLASS_REASONS
+            if undefined_reason((class_reason, ""), extreme_tables) == class_reason
+        ),
+        None,
+    )
     if single is not None:
         return single
-    return undefined_reason(measure.undefined, ends) if rule.within is None else UNMET
+    return undefined_reason(measure.undefined, extreme_tables) if rule.within is None else UNMET
 
 
 def _finite_or_none(cut: float) -> float | None:
@@ -442,32 +453,43 @@ def _zone_ends(
     return first, last, scores[first].item(), scores[last].item() if last < len(scores) else None
 
 
-def _distances(scores: Floats, at: float) -> Floats:
+def _distances(scores: Floats, threshold: float) -> Floats:
     """Return the distances of scores from a threshold, rounded so that equal ones tie."""
-    away = np.abs(scores - at)
+    away = np.abs(scores - threshold)
     scale = away.max() or 1.0
     return np.asarray(np.round(away / scale, DIGITS) * scale)
 
 
-def _distances_and_errors(counts: ScoreCounts, at: float) -> tuple[Floats, Floats, Floats]:
+def _distances_and_errors(counts: ScoreCounts, threshold: float) -> tuple[Floats, Floats, Floats]:
     """Return distances from the threshold, and correct and wrong rows at each score."""
-    yes = counts.scores >= at
-    right = np.where(yes, counts.positives, counts.negatives)
-    wrong = np.where(yes, counts.negatives, counts.positives)
-    return _distances(counts.scores, at), right.astype(np.float64), wrong.astype(np.float64)
+    yes = counts.scores >= threshold
+    correct = np.where(yes, counts.positives, counts.negatives)
+    errors = np.where(yes, counts.negatives, counts.positives)
+    return (
+        _distances(counts.scores, threshold),
+        correct.astype(np.float64),
+        errors.astype(np.float64),
+    )
 
 
-def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> ConfusionCounts:
+def _confusion_table(
+    counts: ScoreCounts, is_positive: Bools, is_evaluated: Bools
+) -> ConfusionCounts:
     """Return the 2 x 2 table of some scores, and of their clusters."""
     sides = (counts.positives, counts.negatives)
-    tp, fp = (np.array([part[called].sum()]) for part in sides)
-    p, n = (np.array([part[among].sum()]) for part in sides)
+    tp, fp = (np.array([part[is_positive].sum()]) for part in sides)
+    p, n = (np.array([part[is_evaluated].sum()]) for part in sides)
     sums = None
     if counts.clusters is not None:
-        none = np.zeros(len(called))
+        none = np.zeros(len(is_positive))
         kinds = [
             np.concatenate(pair)
-            for pair in ((called, none), (none, called), (among, none), (none, among))
+            for pair in (
+                (is_positive, none),
+                (none, is_positive),
+                (is_evaluated, none),
+                (none, is_evaluated),
+            )
         ]
         sums = table_products(counts.clusters, np.array(kinds, np.float64))[None]
     largest = largest_weights(counts.clusters, 1)
@@ -492,11 +514,11 @@ def threshold_tables(
     settings = options.interval_settings
     if options.best_threshold:
         rules = rules_in_force(options)
-        chosen = chosen_thresholds(f"{model}\0{label or ''}", counts, rules, settings)
+        choice = chosen_thresholds(f"{model}\0{label or ''}", counts, rules, settings)
         elsewhere = estimates_elsewhere(sample, options)
-        yield "cutoffs", cutoff_rows(label, model, rules, settings, chosen, elsewhere)
-        if label is None and chosen.choices is not None:
-            used = _used_thresholds(model, rules, chosen, counts)
+        yield "cutoffs", cutoff_rows(label, model, rules, settings, choice, elsewhere)
+        if label is None and choice.choices is not None:
+            used = _used_thresholds(model, rules, choice, counts)
             yield "at_prevalence", _prevalence_rows(sample, options, used)
     if zones := options.zones:
         yield "abstentions", abstention_rows(label, model, counts, cut, zones, settings)
@@ -528,14 +550,14 @@ def _used_thresholds(
 
 def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
     """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
-    known = [i for i, row in enumerate(models) if row["tp"] is not None]
-    if not known and not options.best_threshold:
-        what = f"{OPTION}--prevalence{END} needs predicted positives, but no threshold is known"
+    with_labels = [i for i, row in enumerate(models) if row["tp"] is not None]
+    if not with_labels and not options.best_threshold:
+        message = f"{OPTION}--prevalence{END} needs predicted positives, but no threshold is known"
         raise bad_option(
-            what, f"add {OPTION}--threshold T{END} or {OPTION}--best-threshold RULE{END}"
+            message, f"add {OPTION}--threshold T{END} or {OPTION}--best-threshold RULE{END}"
         )
     used = list[UsedThreshold]()
-    for i in known:
+    for i in with_labels:
         row, table = models[i], sample.slices[None].take([i])
         cut = None if row["threshold"] is None else float(str(row["threshold"]))
         risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
