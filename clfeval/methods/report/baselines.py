@@ -14,7 +14,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row
+from clfeval.document import Estimate, Row, as_estimate
 from clfeval.inference.hypothesis_tests import (
     permuted_positives,
     permuted_tables,
@@ -102,46 +102,55 @@ def _label_chance(
 def score_baselines(
     model: str,
     counts: ScoreCounts,
-    asked: Sequence[RequestedMeasure],
+    requested: Sequence[RequestedMeasure],
     values: Observed,
     cut: float | None,
     seed: int,
     *,
-    alike: bool,
+    is_exchangeable: bool,
 ) -> Iterator[Row]:
     """Yield the values of measures of scores by chance, under permutation of the classes.
 
     Exact for measures linear in the classes and for average precision, else the mean of
     permutations; p = (1 + those as good) / (1 + all).
     """
-    measures = [
-        (one, measure_at_threshold(one, cut), was)
-        for one in asked
-        if takes_scores(one)
-        and (was := values.get((model, one.name), Estimate(None)).value) is not None
-    ]
+    observed_values = {measure.name: values.get((model, measure.name)) for measure in requested}
+    measures = {
+        measure.name: measure_at_threshold(measure, cut)
+        for measure in requested
+        if takes_scores(measure) and as_estimate(observed_values[measure.name]).value is not None
+    }
     n = counts.positives + counts.negatives
     if not measures or not n.sum():
         return
-    drawn: dict[str, list[Floats]] = {one.name: [] for one, *_ in measures}
-    if alike:
-        positives = int(counts.positives.sum())
-        for some in permuted_positives(n, positives, random_stream(seed, f"baseline\0{model}")):
-            for one, measure, _ in measures:
-                drawn[one.name].append(np.asarray(measure.function(counts.scores, some, n - some)))
-    share = float(counts.positives.sum() / n.sum())
-    for one, measure, was in measures:
-        each, sign = np.concatenate([*drawn[one.name], np.zeros(0)]), measure.sign
-        each, p, method = each[np.isfinite(each)], nan, EXPECTED
+    permuted: dict[str, list[Floats]] = {name: [] for name in measures}
+    total_positives = counts.positives.sum()
+    if is_exchangeable:
+        stream = random_stream(seed, f"baseline\0{model}")
+        for positives in permuted_positives(n, int(total_positives), stream):
+            for name, measure in measures.items():
+                drawn_values = measure.function(counts.scores, positives, n - positives)
+                permuted[name].append(np.asarray(drawn_values))
+    share = float(total_positives / n.sum())
+    for name, measure in measures.items():
+        by_chance = np.concatenate([*permuted[name], np.zeros(0)])
+        by_chance = by_chance[np.isfinite(by_chance)]
+        method = EXPECTED
         if measure.id == "average_precision":
-            value = random_average_precision(n, float(counts.positives.sum())) if alike else share
+            value = share
+            if is_exchangeable:
+                value = random_average_precision(n, float(total_positives))
         elif measure.loss is not None or measure.id in LINEAR:
             value = float(measure.function(counts.scores, n * share, n * (1 - share)))
         else:
-            value, method = float(each.mean()) if len(each) else nan, "permutations"
-        if sign and len(each):
-            p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
-        yield _baseline_row(one.name, model, value, was, p, method)
+            value = float(by_chance.mean()) if len(by_chance) else nan
+            method = "permutations"
+        observed = as_estimate(observed_values[name]).value or 0.0
+        p = nan
+        if measure.sign and len(by_chance):
+            as_good = _as_good(by_chance, observed, measure.sign)
+            p = float((1 + as_good.sum()) / (1 + len(by_chance)))
+        yield _baseline_row(name, model, value, observed, p, method)
 
 
 def dummy_baselines(
@@ -170,26 +179,33 @@ def dummy_baselines(
 
 
 def class_baselines(
-    patterns: ClassPatterns, asked: Sequence[RequestedMeasure], values: Observed, seed: int
+    patterns: ClassPatterns, requested: Sequence[RequestedMeasure], values: Observed, seed: int
 ) -> Iterator[Row]:
     """Yield measures of several classes by chance, of the expected table; p by permutation."""
-    alike = patterns.clusters is None and not patterns.fractional
+    is_exchangeable = patterns.clusters is None and not patterns.fractional
     for model, table in zip(patterns.models, patterns.tables, strict=True):
-        drawn = np.zeros((0, *table.shape))
-        if alike:
-            drawn = np.array([*permuted_tables(table, random_stream(seed, f"baseline\0{model}"))])
+        permuted_counts = np.zeros((0, *table.shape))
+        if is_exchangeable:
+            permuted_counts = np.array(
+                [*permuted_tables(table, random_stream(seed, f"baseline\0{model}"))]
+            )
         chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-        for one in asked:
-            form, was = one.measure.classes, values.get((model, one.name), Estimate(None)).value
-            if form is None or takes_scores(one) or was is None:
+        for measure in requested:
+            form = measure.measure.classes
+            observed = values.get((model, measure.name), Estimate(None)).value
+            if form is None or takes_scores(measure) or observed is None:
                 continue
-            of = partial(class_average, one.measure, by="macro") if form.of is None else form.of
+            function = (
+                partial(class_average, measure.measure, by="macro") if form.of is None else form.of
+            )
             with np.errstate(all="ignore"):
-                value, each = float(of(chance)), np.asarray(of(drawn), np.float64).ravel()
-            sign, each = one.measure.sign, each[np.isfinite(each)]
-            p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
-            p = p if sign and len(each) else nan
-            yield _baseline_row(one.name, model, value, was, p, EXPECTED)
+                value = float(function(chance))
+                permuted = np.asarray(function(permuted_counts), np.float64).ravel()
+            sign = measure.measure.sign
+            permuted = permuted[np.isfinite(permuted)]
+            p = float((1 + _as_good(permuted, observed, sign).sum()) / (1 + len(permuted)))
+            p = p if sign and len(permuted) else nan
+            yield _baseline_row(measure.name, model, value, observed, p, EXPECTED)
 
 
 def _as_good(values: Floats, observed: float, sign: int) -> Floats:

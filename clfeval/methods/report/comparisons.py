@@ -74,12 +74,12 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     if len(models) == 1:
         raise bad_option(f"{OPTION}--reference{END} {reference}: '{models[0]}' is the only model")
     if not same_rows:
-        what = (
+        message = (
             f"{OPTION}--reference{END} compares models on the same rows, but the rows of these "
             "models may "
         )
         hint = "give a table with the predictions of all models"
-        raise UsageError.new(f"{what}differ", "needs-predictions", hint=hint)
+        raise UsageError.new(f"{message}differ", "needs-predictions", hint=hint)
 
 
 def observed_values(metrics: Sequence[Row]) -> Observed:
@@ -207,23 +207,22 @@ def compare_rows(
 
 def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> list[Row]:
     """Return comparisons with the bound of each difference, where scores are in buckets."""
-    off = {
+    bounds = {
         (name, model): bound
-        for name, one in estimates.items()
-        if one.bounds is not None
-        for model, bound in zip(one.models, one.bounds.tolist(), strict=True)
+        for name, paired in estimates.items()
+        if paired.bounds is not None
+        for model, bound in zip(paired.models, paired.bounds.tolist(), strict=True)
     }
-    if not off:
+    if not bounds:
         return rows
-    return [
-        {
-            **row,
-            "bound": None
-            if (of := (str(row["measure"]), str(row["model"]))) not in off
-            else off[of] + off[of[0], str(row["reference"])],
-        }
-        for row in rows
-    ]
+    bounded_rows = list[Row]()
+    for row in rows:
+        measure = str(row["measure"])
+        bound = bounds.get((measure, str(row["model"])))
+        if bound is not None:
+            bound += bounds[measure, str(row["reference"])]
+        bounded_rows.append({**row, "bound": bound})
+    return bounded_rows
 
 
 def slice_compared_measures(
@@ -237,87 +236,99 @@ def slice_compared_measures(
 
 def slice_label_estimates(
     patterns: Mapping[str | None, P],
-    held: Sequence[RequestedMeasure],
+    measures: Sequence[RequestedMeasure],
     lead: str,
     options: ReportOptions,
     estimate: Callable[[P, RequestedMeasure], PairedEstimates | None],
 ) -> dict[str, dict[str, PairedEstimates]]:
     """Return paired estimates in each slice by measures of labels, as `estimate` makes them."""
-    return {
-        one.name: {
-            label: found
-            for label, part in patterns.items()
-            if label is not None and (found := estimate(part, one))
+    estimates = dict[str, dict[str, PairedEstimates]]()
+    for measure in slice_compared_measures(measures, lead, options):
+        if takes_scores(measure):
+            continue
+        by_slice = {
+            label: estimate(part, measure) for label, part in patterns.items() if label is not None
         }
-        for one in slice_compared_measures(held, lead, options)
-        if not takes_scores(one)
-    }
+        estimates[measure.name] = {
+            label: paired for label, paired in by_slice.items() if paired is not None
+        }
+    return estimates
 
 
 def slice_score_estimates(
-    every: ScoredRows,
+    all_scores: ScoredRows,
     patterns: Mapping[str | None, PatternCounts],
-    one: RequestedMeasure,
-    moved: Mapping[str, Mapping[str, tuple[float, Floats]]],
+    requested: RequestedMeasure,
+    influence_by_slice: Mapping[str, Mapping[str, tuple[float, Floats]]],
 ) -> dict[str, PairedEstimates]:
-    """Return paired estimates in each slice by a measure of scores; moved: value, influence."""
-    found = dict[str, PairedEstimates]()
-    for label, mine in moved.items():
-        rows, owners = every.slices[label], None
-        weights = None if every.weights is None else every.weights[rows]
-        if every.owners is not None:
-            _, owners = np.unique(every.owners[rows], return_inverse=True)
+    """Return paired estimates in each slice by a measure of scores, from values and influence."""
+    estimates = dict[str, PairedEstimates]()
+    for label, influence in influence_by_slice.items():
+        rows = all_scores.slices[label]
+        weights = None if all_scores.weights is None else all_scores.weights[rows]
+        owners = None
+        if all_scores.owners is not None:
+            _, owners = np.unique(all_scores.owners[rows], return_inverse=True)
         sizes = effective_class_sizes(patterns[label], 2)
-        if some := score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed):
-            found[label] = some
-    return found
+        paired = score_estimates(
+            weights, owners, requested, influence, sizes, sampling=all_scores.weighed
+        )
+        if paired is not None:
+            estimates[label] = paired
+    return estimates
 
 
 def subtract_bias(value: Estimate, bias: float) -> Estimate:
     """Return an estimate and its limits less a bias."""
-    less, low, high = (
-        None if end is None else end - bias for end in (value.value, value.low, value.high)
+    corrected, low, high = (
+        None if number is None else number - bias for number in (value.value, value.low, value.high)
     )
-    return Estimate(less, low, high, value.reason)
+    return Estimate(corrected, low, high, value.reason)
 
 
-def _winner_rows(one: PairedEstimates, found: families.BestSet, values: Observed) -> Iterator[Row]:
+def _winner_rows(
+    estimates: PairedEstimates, best_set: families.BestSet, values: Observed
+) -> Iterator[Row]:
     """Yield the best of three models or more, corrected for selection."""
-    if len(one.models) < FEW:
+    if len(estimates.models) < FEW:
         return
-    winner = one.models[found.leader]
-    own = Estimate(one.values[found.leader].item())  # of labels, where the table has none
-    value = values.get((winner, one.metric), own)
+    winner = estimates.models[best_set.leader]
+    label_value = Estimate(
+        estimates.values[best_set.leader].item()
+    )  # of labels, where the table has none
+    value = values.get((winner, estimates.metric), label_value)
     yield {
-        "measure": one.metric,
+        "measure": estimates.metric,
         "model": winner,
         "value": value,
-        "optimism": found.optimism,
-        "corrected": subtract_bias(value, one.sign * found.optimism),
+        "optimism": best_set.optimism,
+        "corrected": subtract_bias(value, estimates.sign * best_set.optimism),
     }
 
 
 def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
     """Yield the rows that only one of two models predicts correctly, and McNemar's mid-p."""
-    right_in = patterns.votes == patterns.truth[:, None]
-    alone = (right_in * patterns.n[:, None]).T.astype(np.float64) @ ~right_in  # whole numbers
+    is_correct = patterns.votes == patterns.truth[:, None]
+    weighted = (is_correct * patterns.n[:, None]).T.astype(np.float64)  # whole numbers
+    only_correct = weighted @ ~is_correct
     for model, reference in pairs:
         i, j = map(patterns.models.index, (model, reference))
-        right, wrong = (int(one) for one in (alone[i, j], alone[j, i]))
-        alike = patterns.clusters is None
+        newly_right = int(only_correct[i, j])
+        newly_wrong = int(only_correct[j, i])
+        is_independent = patterns.clusters is None
         yield {
             "model": model,
             "reference": reference,
-            "newly_right": from_units(right, patterns.unit),
-            "newly_wrong": from_units(wrong, patterns.unit),
-            "p": mid_p(right, wrong) if alike else None,
-            "method": "McNemar, mid-p" if alike else DEPENDENT,
+            "newly_right": from_units(newly_right, patterns.unit),
+            "newly_wrong": from_units(newly_wrong, patterns.unit),
+            "p": mid_p(newly_right, newly_wrong) if is_independent else None,
+            "method": "McNemar, mid-p" if is_independent else DEPENDENT,
         }
 
 
-def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator[Row]:
+def _cochran_rows(patterns: Patterns, excluded: Collection[str] = ()) -> Iterator[Row]:
     """Yield Cochran's Q test of equal accuracy of three models or more."""
-    places = [i for i, model in enumerate(patterns.models) if model not in without]
+    places = [i for i, model in enumerate(patterns.models) if model not in excluded]
     if len(places) < FEW:
         return
     right = patterns.votes[:, places] == patterns.truth[:, None]
@@ -339,17 +350,18 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
 
 
 def _resolution_rows(
-    rows: Sequence[Row], wanted: Mapping[str, float], size: float, level: float
+    rows: Sequence[Row], resolutions: Mapping[str, float], size: float, level: float
 ) -> Iterator[Row]:
     """Yield the number of rows needed to detect a difference of a measure with power .8.
 
     None where these rows do not plan a study, as in `families.planned_differences`.
-    rows needed = rows (detectable / wanted)², detectable = (z at (1 + level) / 2 + z at .8) s
+    rows needed = rows (detectable / resolution)², detectable = (z at (1 + level) / 2 + z at .8) s
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
     for row in rows:
-        least, error = wanted.get(str(row["measure"])), row["se"]
-        if least is not None and isinstance(error, float):
+        resolution = resolutions.get(str(row["measure"]))
+        error = row["se"]
+        if resolution is not None and isinstance(error, float):
             is_planned = row["detectable"] is not None
             detectable = float(families.detectable_difference(error, level=level))
             yield {
@@ -357,8 +369,8 @@ def _resolution_rows(
                 "model": row["model"],
                 "reference": row["reference"],
                 "detectable": detectable if is_planned else None,
-                "wanted": least,
-                "rows_needed": ceil(size * (detectable / least) ** 2) if is_planned else None,
+                "wanted": resolution,
+                "rows_needed": ceil(size * (detectable / resolution) ** 2) if is_planned else None,
             }
 
 
@@ -368,7 +380,7 @@ LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
 def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
     """Return the sample with runs as slices; UsageError for options that need distinct rows."""
     models = sample.slices[None].models
-    for flag, given in (
+    for flag, value in (
         ("--margin", options.margin),
         ("--resolution", options.resolution),
         ("--list-changes", options.list_changes),
@@ -377,7 +389,7 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
         ("--abstain", options.abstain),
         ("--prevalence", options.prevalence),
     ):
-        if given:
+        if value:
             raise bad_option(
                 f"{OPTION}{flag}{END} is not available with runs, which may repeat rows"
             )
@@ -391,9 +403,9 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
     if reference is not None and len(models) == 1:
         raise bad_option(f"{OPTION}--reference{END} {reference}: '{models[0]}' is the only model")
     if sample.counted is None:
-        what = f"{OPTION}--run{END} needs predictions by row, but the table has counts"
+        message = f"{OPTION}--run{END} needs predictions by row, but the table has counts"
         hint = "give a table with the predictions of all models"
-        raise UsageError.new(what, "needs-predictions", hint=hint)
+        raise UsageError.new(message, "needs-predictions", hint=hint)
     return replace(sample, slices=dict(sample.counted.confusions), runs={})
 
 
@@ -508,11 +520,15 @@ def _measures_over_runs(
 
 def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequence[Row]) -> Row:
     """Return the row of a model on the first screen with means over runs, of the counts too."""
-    mine = [one for one in models if one["model"] == row["model"] and one["slice"] is not None]
-    found: dict[str, Any] = {**row}
+    run_rows = [
+        run_row
+        for run_row in models
+        if run_row["model"] == row["model"] and run_row["slice"] is not None
+    ]
+    mean_row: dict[str, Any] = {**row}
     for name, cell in row.items():
         if isinstance(cell, Estimate) and (of_runs := means.get((name, str(row["model"])))):
-            found[name] = of_runs.mean
+            mean_row[name] = of_runs.mean
         elif name in ("tp", "fp", "fn", "tn") and cell is not None:
-            found[name] = float(np.mean([float(str(one[name])) for one in mine]))
-    return found
+            mean_row[name] = float(np.mean([float(str(run_row[name])) for run_row in run_rows]))
+    return mean_row

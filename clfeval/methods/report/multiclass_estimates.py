@@ -103,24 +103,24 @@ class RowFrequencies:
         """Return frequencies of kinds, (..., m), in the shape that measures take."""
         if self.table is None or self.place is None:
             return n
-        each = n.reshape(-1, n.shape[-1])
-        found = [np.bincount(self.place, row, self.table.size) for row in each]
-        return np.reshape(found, (*n.shape[:-1], *self.table.shape))
+        vectors = n.reshape(-1, n.shape[-1])
+        tables = [np.bincount(self.place, row, self.table.size) for row in vectors]
+        return np.reshape(tables, (*n.shape[:-1], *self.table.shape))
 
 
 def multiclass_label_rows(
     label: str | None,
     patterns: ClassPatterns,
-    asked: Sequence[RequestedMeasure],
-    wanted: IntervalSettings,
+    requested: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
 ) -> Iterator[Row]:
     """Yield the measures of the labels of all models in a slice."""
-    measures = [measure for measure in asked if not takes_scores(measure)]
+    measures = [measure for measure in requested if not takes_scores(measure)]
     factors = small_sample_factors(patterns)
     for i, table in enumerate(patterns.tables):
         name = f"{patterns.models[i]}\0{label or ''}"
-        classes = ClassTables.from_model(patterns, i, table, wanted, name)
-        yield from _model_label_rows(label, classes, measures, factors, wanted)
+        classes = ClassTables.from_model(patterns, i, table, settings, name)
+        yield from _model_label_rows(label, classes, measures, factors, settings)
 
 
 def _model_label_rows(
@@ -159,77 +159,106 @@ def multiclass_probability_rows(
     label: str | None,
     model: str,
     counts: ClassScores,
-    asked: Sequence[RequestedMeasure],
-    wanted: IntervalSettings,
+    requested: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
 ) -> Iterator[Row]:
     """Yield the measures of the class probabilities of a model in a slice."""
-    found = [part for one in asked if takes_scores(one) for part in _of_probabilities(one, counts)]
-    name, c = f"{model}\0{label or ''}", len(counts.classes)
+    measures = [
+        part
+        for measure in requested
+        if takes_scores(measure)
+        for part in _of_probabilities(measure, counts)
+    ]
+    name = f"{model}\0{label or ''}"
+    c = len(counts.classes)
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
-    wider = small_sample_factors(counts)[counts.truth]
+    factors = small_sample_factors(counts)[counts.truth]
     most_probable = counts.most_probable()
     right_and_wrong = np.concatenate([most_probable.positives, most_probable.negatives])
     rarer = smaller_class_size(right_and_wrong, most_probable.clusters)
-    kinds = RowFrequencies(counts.n, counts.clusters, name, wider, c, smallest=fewest, rarer=rarer)
-    calibrated = perfect_calibration_values(asked, most_probable, wanted, name)
-    for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
+    kinds = RowFrequencies(
+        counts.n, counts.clusters, name, factors, c, smallest=fewest, rarer=rarer
+    )
+    calibrated = perfect_calibration_values(requested, most_probable, settings, name)
+    for part, value in zip(measures, _measure_estimates(measures, kinds, settings), strict=True):
         row = measure_row(label, model, part.metric, value, part.estimator)
         yield {**row, **calibrated.get(part.metric, {})}
 
 
-def _multiclass_form(one: RequestedMeasure) -> Multiclass:
-    assert one.measure.classes is not None
-    return one.measure.classes
+def _multiclass_form(requested: RequestedMeasure) -> Multiclass:
+    assert requested.measure.classes is not None
+    return requested.measure.classes
 
 
-def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMeasure]:
+def _of_table(requested: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMeasure]:
     """Yield a measure of a table, (C, C), or its averages, with f of its cells at `place`."""
-    form, measure = _multiclass_form(one), one.measure
-    why = form.undefined[-1]
+    form = _multiclass_form(requested)
+    measure = requested.measure
+    reason = form.undefined[-1]
     if form.of is not None:
-        moved = None if form.influence is None else form.influence(n)[place]
-        value, share = float(form.of(n)), None if form.share is None else form.share(n)
+        cell_influence = None if form.influence is None else form.influence(n)[place]
+        value = float(form.of(n))
+        share = None if form.share is None else form.share(n)
         yield ModelMeasure(
-            one.name, CLASSES, measure, why, form.of, form.influence, value, moved, share
+            requested.name,
+            CLASSES,
+            measure,
+            reason,
+            form.of,
+            form.influence,
+            value,
+            cell_influence,
+            share,
         )
         return
     for by in get_args(multiclass_table.Average):
         if by == "micro" and measure.id in POOLED_ALIKE:
             continue
-        of = partial(multiclass_table.class_average, measure, by=by)
+        function = partial(multiclass_table.class_average, measure, by=by)
         influence = partial(multiclass_table.average_influence, measure, by=by)
         share = None
         if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
             share = np.trace(n), n.sum()
         yield ModelMeasure(
-            one.name, by, measure, why, of, influence, float(of(n)), influence(n)[place], share
+            requested.name,
+            by,
+            measure,
+            reason,
+            function,
+            influence,
+            float(function(n)),
+            influence(n)[place],
+            share,
         )
 
 
-def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[ModelMeasure]:
-    rows, n = (counts.truth, counts.p), counts.n
-    form = _multiclass_form(one)
+def _of_probabilities(requested: RequestedMeasure, counts: ClassScores) -> Iterator[ModelMeasure]:
+    rows = (counts.truth, counts.p)
+    n = counts.n
+    form = _multiclass_form(requested)
     for estimator in ("macro", "weighted") if "by" in form.takes else (CLASSES,):
-        made = form.with_settings(by=estimator)
-        assert made.of is not None
-        of = partial(made.of, *rows)
-        influence = None if made.influence is None else partial(made.influence, *rows)
+        form_of_average = form.with_settings(by=estimator)
+        assert form_of_average.of is not None
+        function = partial(form_of_average.of, *rows)
+        influence = (
+            None if form_of_average.influence is None else partial(form_of_average.influence, *rows)
+        )
         yield ModelMeasure(
-            one.name,
+            requested.name,
             estimator,
-            one.measure,
-            made.undefined[-1],
-            of,
+            requested.measure,
+            form_of_average.undefined[-1],
+            function,
             influence,
-            float(of(n)),
+            float(function(n)),
             None if influence is None else influence(n),
-            made.share and made.share(*rows, n),
+            form_of_average.share and form_of_average.share(*rows, n),
         )
 
 
 def _measure_estimates(
-    parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
+    parts: Sequence[ModelMeasure], kinds: RowFrequencies, settings: IntervalSettings
 ) -> list[MeasureEstimate]:
     """Return measures with their limits and standard errors."""
     if not parts:
@@ -239,74 +268,81 @@ def _measure_estimates(
     f = np.array([none if part.moved is None else part.moved for part in parts])
     means = [part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]
     f[means] *= kinds.wider
-    found = influence_covariance(f, n, clusters=clusters)
-    drawn, known = _bootstrap_limits(parts, kinds, wanted), list[MeasureEstimate]()
-    for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
+    errors = influence_covariance(f, n, clusters=clusters)
+    bootstrap_limits = _bootstrap_limits(parts, kinds, settings)
+    estimates = list[MeasureEstimate]()
+    for part, error, freedom in zip(parts, errors.errors.tolist(), errors.df.tolist(), strict=True):
         if isnan(part.value):
-            known.append(MeasureEstimate.undefined(part.undefined))
+            estimates.append(MeasureEstimate.undefined(part.undefined))
             continue
-        (low, high), method = drawn.get(id(part), ((nan, nan), NONE))
+        (low, high), method = bootstrap_limits.get(id(part), ((nan, nan), NONE))
         if isnan(low):
-            (low, high), method = _default_limits(part, error, freedom, kinds, wanted)
-        known.append(MeasureEstimate(make_estimate(part.value, low, high), error, method))
-    return known
+            (low, high), method = _default_limits(part, error, freedom, kinds, settings)
+        estimates.append(MeasureEstimate(make_estimate(part.value, low, high), error, method))
+    return estimates
 
 
-def small_sample_factors(one: ClassPatterns | ClassScores) -> Floats:
+def small_sample_factors(counts: ClassPatterns | ClassScores) -> Floats:
     """Return small-sample factors of f for means over classes, by class, (C,).
 
     sqrt((1 - 1/C) / (1 - 1/g))   g = P² / sum P_c², P_c rows of the class in each of C clusters
     Each class has the factor g / (g - 1) of its own, g at least 2.
     Source: Obuchowski 1997, Biometrics 53:567, for the two classes of an area.
     """
-    owned, rows = one.clusters, np.bincount(one.truth, one.n, len(one.classes))
-    size, g = rows.sum(), rows.astype(np.float64)
+    owned = counts.clusters
+    rows = np.bincount(counts.truth, counts.n, len(counts.classes))
+    size = rows.sum()
+    g = rows.astype(np.float64)
     if owned is not None:
-        size, each = owned.size, (one.truth[None] == k for k in range(len(rows)))
-        g = divide(rows**2, np.array([owned.shares(mine, mine)[2, 0] for mine in each]))
+        size = owned.size
+        is_of_class = (counts.truth[None] == k for k in range(len(rows)))
+        squares = [owned.shares(patterns, patterns)[2, 0] for patterns in is_of_class]
+        g = divide(rows**2, np.array(squares))
     return np.asarray(np.sqrt((1 - 1 / max(size, 2)) / (1 - 1 / np.maximum(g, 2))))
 
 
 def _bootstrap_limits(
-    parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
+    parts: Sequence[ModelMeasure], kinds: RowFrequencies, settings: IntervalSettings
 ) -> dict[int, tuple[tuple[float, float], str]]:
     """Return bootstrap limits: of all measures if requested, else of those that are not smooth."""
-    every = wanted.how == "bootstrap"
-    some = [
+    is_requested = settings.how == "bootstrap"
+    resampled = [
         part
         for part in parts
         if not isnan(part.value)
         and part.measure.has_interval
-        and (every or (part.moved is None and part.share is None))
+        and (is_requested or (part.moved is None and part.share is None))
     ]
-    if not some:
+    if not resampled:
         return {}
-    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in some]
-    found = resampled_limits(
+    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in resampled]
+    limits_of_parts = resampled_limits(
         measures,
         kinds.n,
         kinds.clusters,
-        wanted,
+        settings,
         kinds.name,
         each=kinds.numbers,
         fewest=kinds.rarer,
     )
-    return {id(part): limits for part, limits in zip(some, found, strict=True)}
+    return {id(part): limits for part, limits in zip(resampled, limits_of_parts, strict=True)}
 
 
 def _default_limits(
-    part: ModelMeasure, error: float, df: float, kinds: RowFrequencies, wanted: IntervalSettings
+    part: ModelMeasure, error: float, df: float, kinds: RowFrequencies, settings: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
     """Return the limits of one value by the requested or the default method."""
-    level, rows = wanted.level, kinds.clusters is None
+    level = settings.level
+    is_of_rows = kinds.clusters is None
     total = float(kinds.n.sum())
     size = total if kinds.clusters is None else kinds.clusters.size
     if level is None or (kinds.clusters is not None and kinds.clusters.too_few):
         return (nan, nan), NONE
-    if kinds.means is not None and (limits := kinds.means.limits(part, level, df)) is not None:
+    limits = None if kinds.means is None else kinds.means.limits(part, level, df)
+    if limits is not None:
         return limits, NONE if isnan(limits[0]) else MEAN
-    if rows and part.share is not None:
-        return _share_limits(part.share, level, wanted)
+    if is_of_rows and part.share is not None:
+        return _share_limits(part.share, level, settings)
     low, high = map(
         float,
         confidence_limits(
@@ -320,22 +356,23 @@ def _default_limits(
         ),
     )
     # with weights or clusters, counts of the effective size
-    if not rows and isnan(low) and part.share is not None:
+    if not is_of_rows and isnan(low) and part.share is not None:
         ends, method = _share_limits(
-            [float(one) / total * size for one in part.share], level, wanted
+            [float(count) / total * size for count in part.share], level, settings
         )
         return ends, f"{method}, of {size:,.0f} rows"
-    near = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
-    if near and kinds.table is not None and part.influence is not None:
+    is_near_best = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
+    if is_near_best and kinds.table is not None and part.influence is not None:
         return _near_best(part, kinds.table / total * size, level, high)
     if part.measure.interval == "delong":
         unsure = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
         if unsure or kinds.smallest * size / total < 10:  # influence values are unreliable
             # extended to the score limits of an area of half the rows each
-            outer = auc_score_limits(part.value, size / 2, size / 2, level=level)
-            low, high = (part.value if isnan(end) else end for end in (low, high))
-            ends = min(low, outer[0]), max(high, outer[1])
-            return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
+            score_limits = auc_score_limits(part.value, size / 2, size / 2, level=level)
+            low = part.value if isnan(low) else low
+            high = part.value if isnan(high) else high
+            wider_limits = min(low, score_limits[0]), max(high, score_limits[1])
+            return wider_limits, f"{INFLUENCE}, logit, and Newcombe's score interval"
     if isnan(low):
         return (nan, nan), NONE
     return (low, high), f"{INFLUENCE}, {part.measure.limit_scale}"
@@ -349,22 +386,23 @@ def _near_best(
     One row more is distributed by chance. high: the upper limit of the table itself, or NaN.
     """
     assert part.influence is not None
-    more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
-    value, scale = float(part.of(more)), part.measure.limit_scale
-    error = influence_covariance(part.influence(more), more.reshape(-1)).errors[0]
-    ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
-    low, other = map(float, ends)
+    extended = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
+    value = float(part.of(extended))
+    scale = part.measure.limit_scale
+    error = influence_covariance(part.influence(extended), extended.reshape(-1)).errors[0]
+    limits = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
+    low, upper = map(float, limits)
     if isnan(low):
         return (nan, nan), NONE
-    high = max(part.value, other) if isnan(high) else high
+    high = max(part.value, upper) if isnan(high) else high
     return (min(low, part.value), high), f"{INFLUENCE}, {scale}, one uninformative row added"
 
 
 def _share_limits(
-    share: Sequence[float | Counts], level: float, wanted: IntervalSettings
+    share: Sequence[float | Counts], level: float, settings: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
-    k, m = (np.array([float(one)]) for one in share)
-    how = wanted.how if wanted.how in NAMED_SHARES else "exact"
-    ends: Limits = SHARE_LIMITS[how](k, m, level=level)
-    method = EXACT if how == "exact" else how.title()
-    return (float(ends[0][0]), float(ends[1][0])), method
+    k, m = (np.array([float(number)]) for number in share)
+    kind = settings.how if settings.how in NAMED_SHARES else "exact"
+    limits: Limits = SHARE_LIMITS[kind](k, m, level=level)
+    method = EXACT if kind == "exact" else kind.title()
+    return (float(limits[0][0]), float(limits[1][0])), method

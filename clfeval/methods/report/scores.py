@@ -464,7 +464,7 @@ class _ModelScores:
                 observed_values(measures),
                 self.threshold,
                 self.options.seed,
-                alike=self.rows.independent_rows,
+                is_exchangeable=self.rows.independent_rows,
             )
         ]
 

@@ -161,8 +161,8 @@ def complement_estimates(
 
 
 def shared_cluster_correlation(
-    one: ClusterCounts,
-    other: ClusterCounts,
+    first_clusters: ClusterCounts,
+    second_clusters: ClusterCounts,
     places: tuple[Ints, Ints],
     f: Floats | Influence,
     g: Floats | Influence,
@@ -172,38 +172,40 @@ def shared_cluster_correlation(
     rho = sum F_c G_c / sqrt(sum F_c² sum G_c²), F and G the sums of f and g over a cluster's rows.
     f and g (k, m): the influence of each pattern; places: which clusters have rows in both.
     """
-    first, second = (
-        part.totals(np.atleast_2d(np.asarray(each))) for part, each in ((one, f), (other, g))
-    )
-    both = (first[:, places[0]] * second[:, places[1]]).sum(axis=1)
+    first = first_clusters.totals(np.atleast_2d(np.asarray(f)))
+    second = second_clusters.totals(np.atleast_2d(np.asarray(g)))
+    products = (first[:, places[0]] * second[:, places[1]]).sum(axis=1)
     scale = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    rho = np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
+    rho = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
     return np.asarray(np.clip(rho, -1, 1))
 
 
 def slice_complements(
-    sample: Sample, labels: Sequence[str] | None = None, without: Sequence[str] = ()
+    sample: Sample, labels: Sequence[str] | None = None, excluded: Sequence[str] = ()
 ) -> Sample:
-    """Return the complement of each slice by its name; without: slices excluded as well."""
-    counted, whole = sample.counted, sample.slices[None]
+    """Return the complement of each slice by its name; excluded: further slices left out."""
+    predictions = sample.counted
+    all_rows = sample.slices[None]
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
-    if counted is not None and None in every:
-        left: dict[str | None, PatternCounts] = {}
+    if predictions is not None and None in every:
+        outside: dict[str | None, PatternCounts] = {}
         for label in names:
-            part = reduce(add, [every[one] for one in (label, *without)])
-            left[label] = subtract_part(every[None], part, "truth", "votes")
-        counts = {label: ConfusionCounts.from_patterns(one) for label, one in left.items()}
-        return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
-    return replace(
-        sample,
-        slices={
-            label: subtract_counts(
-                whole, reduce(add, [sample.slices[i] for i in (label, *without)])
-            )
-            for label in names
-        },
-    )
+            part = reduce(add, [every[patterns] for patterns in (label, *excluded)])
+            outside[label] = subtract_part(every[None], part, "truth", "votes")
+        counts = {
+            label: ConfusionCounts.from_patterns(patterns) for label, patterns in outside.items()
+        }
+        return replace(
+            sample, slices=counts, counted=replace(predictions, slices=outside, _known={})
+        )
+    complements: dict[str | None, ConfusionCounts] = {
+        label: subtract_counts(
+            all_rows, reduce(add, [sample.slices[name] for name in (label, *excluded)])
+        )
+        for label in names
+    }
+    return replace(sample, slices=complements)
 
 
 def subtract_counts(all_rows: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
@@ -216,22 +218,24 @@ def subtract_counts(all_rows: ConfusionCounts, part: ConfusionCounts) -> Confusi
     return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
 
 
-def slice_sizes(sample: Sample, others: Sample) -> Sizes:
+def slice_sizes(sample: Sample, complements: Sample) -> Sizes:
     """Return the sizes of each slice and of its complement."""
-    found = dict[str, tuple[SliceSize, SliceSize]]()
-    for label in filter(None, others.slices):
-        patterns = (one.patterns.get(label) for one in (sample, others))
-        found[label] = _sizes_of_parts(
-            *(
-                (
-                    one.slices[label].rows.max().item(),
-                    [min(rows) for rows in class_rows(one, label)[::-1]],
-                    None if part is None else part.clusters,
-                )
-                for one, part in zip((sample, others), patterns, strict=True)
-            )
+    sizes = dict[str, tuple[SliceSize, SliceSize]]()
+    for label in filter(None, complements.slices):
+        sizes[label] = _sizes_of_parts(
+            _rows_and_clusters(sample, label), _rows_and_clusters(complements, label)
         )
-    return found
+    return sizes
+
+
+def _rows_and_clusters(sample: Sample, label: str) -> tuple[Any, Sequence[float], Owned | None]:
+    """Return the rows of a slice, those of each class (of any model), and its clusters."""
+    patterns = sample.patterns.get(label)
+    return (
+        sample.slices[label].rows.max().item(),
+        [min(rows) for rows in class_rows(sample, label)[::-1]],
+        None if patterns is None else patterns.clusters,
+    )
 
 
 def positives_by_slice(sample: Sample) -> dict[str, Any]:
@@ -244,23 +248,22 @@ def positives_by_slice(sample: Sample) -> dict[str, Any]:
 
 
 def multiclass_slice_sizes(
-    whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
+    all_rows: ClassPatterns, slice_rows: ClassPatterns, complement: ClassPatterns
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of a slice and of its complement with several classes."""
-    there = class_sizes(whole, len(whole.classes)) > 0
-    names = tuple(np.array(whole.classes, object)[there].tolist())
-    sizes = _sizes_of_parts(
+    is_present = class_sizes(all_rows, len(all_rows.classes)) > 0
+    names = tuple(np.array(all_rows.classes, object)[is_present].tolist())
+    slice_size, complement_size = _sizes_of_parts(
         *(
             (
-                from_units(one.n.sum(), one.unit).item(),
-                class_sizes(one, len(one.classes))[there].tolist(),
-                one.clusters,
+                from_units(patterns.n.sum(), patterns.unit).item(),
+                class_sizes(patterns, len(patterns.classes))[is_present].tolist(),
+                patterns.clusters,
             )
-            for one in (part, left)
+            for patterns in (slice_rows, complement)
         )
     )
-    inside, outside = (replace(size, names=names) for size in sizes)
-    return inside, outside
+    return replace(slice_size, names=names), replace(complement_size, names=names)
 
 
 def _sizes_of_parts(
@@ -288,22 +291,26 @@ def shared_clusters(
 
 
 def label_complement_estimates(
-    sample: Sample, others: Sample, held: Sequence[RequestedMeasure], wanted: IntervalSettings
+    sample: Sample,
+    complements: Sample,
+    measures: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
 ) -> Iterator[tuple[Key, Complement]]:
     """Yield the measures of the labels of rows outside a slice."""
     rho = dict[Key, float]()
-    for label, left in others.patterns.items():
+    for label, outside in complements.patterns.items():
         part = sample.patterns[label]
-        shared = shared_clusters(part.clusters, left.clusters)
+        shared = shared_clusters(part.clusters, outside.clusters)
         if label is None or shared is None:
             continue
-        for one in held:
-            if not takes_scores(one):
-                f, g = (label_influence(each, one.measure)[1] for each in (part, left))
-                found = shared_cluster_correlation(*shared, f, g)
-                for model, each in zip(part.models, found.tolist(), strict=True):
-                    rho[label, model, one.name] = each
-    rows = label_measure_rows(others, held, use_default_intervals(wanted))
+        for measure in measures:
+            if not takes_scores(measure):
+                f = label_influence(part, measure.measure)[1]
+                g = label_influence(outside, measure.measure)[1]
+                correlations = shared_cluster_correlation(*shared, f, g)
+                for model, correlation in zip(part.models, correlations.tolist(), strict=True):
+                    rho[label, model, measure.name] = correlation
+    rows = label_measure_rows(complements, measures, use_default_intervals(settings))
     yield from complement_estimates(rows, rho)
 
 
@@ -483,20 +490,26 @@ class SliceEstimates:
     def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
         """Return the row of a slice: each measure, the least q, and measures it is worse by."""
         level = self.level or 0.95
-        mine = {metric: one for (part, metric), one in changes.items() if part == label}
+        slice_changes = {
+            metric: difference for (part, metric), difference in changes.items() if part == label
+        }
         usual = [
-            one.name
-            for one in self.held
-            if one.name in (*OF_TWO, *OF_MORE)
-            and any(metric == one.name for _, metric in self.values)
+            measure.name
+            for measure in self.held
+            if measure.name in (*OF_TWO, *OF_MORE)
+            and any(metric == measure.name for _, metric in self.values)
         ]
-        worse = [name for name, one in mine.items() if one.verdict(name, level) == change.WORSE]
-        found = {"positives": positives[label]} if label in positives else {}
+        worse = [
+            name
+            for name, difference in slice_changes.items()
+            if difference.verdict(name, level) == change.WORSE
+        ]
+        positives_cell = {"positives": positives[label]} if label in positives else {}
         return {
             "slice": label,
             "model": model,
             "rows": self.sizes[label][0].rows,
-            **found,
+            **positives_cell,
             **{
                 name: self.values.get((model, name), {}).get(
                     label, Estimate(None, reason="needs_scores")
@@ -504,7 +517,12 @@ class SliceEstimates:
                 for name in usual
             },
             "q": min(
-                (one.adjusted for one in mine.values() if one.adjusted is not None), default=None
+                (
+                    difference.adjusted
+                    for difference in slice_changes.values()
+                    if difference.adjusted is not None
+                ),
+                default=None,
             ),
             "worse": worse,
         }
