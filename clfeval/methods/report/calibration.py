@@ -85,16 +85,21 @@ def _run_score_tests(
 ) -> CalibrationTests:
     """Return the score tests of scores with log odds; with clusters, scores may be grouped."""
     if counts.clusters is None:
-        rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
+        rows = counts.positives[inner] + counts.negatives[inner]
+        x = log_odds(counts.scores)[inner]
         return calibration_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
-    few, heavy = counts.coarser(MOST), np.ones(2)
-    owned, both = few.clusters, np.array([few.positives, few.negatives])
-    if isinstance(owned, RowWeights):
-        halves = (one.reshape(2, -1).sum(axis=1) for one in (owned.squares, owned.n))
-        heavy = np.nan_to_num(divide(*halves), nan=owned.weight)
+    grouped = counts.coarser(MOST)
+    owned = grouped.clusters
     assert owned is not None
-    x, inner = log_odds(few.scores), log_odds_slice(few.scores)
-    tests = clustered_score_tests(few.scores, x, both, inner, owned, heavy)
+    heavy = np.ones(2)
+    if isinstance(owned, RowWeights):
+        class_squares = owned.squares.reshape(2, -1).sum(axis=1)
+        class_weights = owned.n.reshape(2, -1).sum(axis=1)
+        heavy = np.nan_to_num(divide(class_squares, class_weights), nan=owned.weight)
+    class_counts = np.array([grouped.positives, grouped.negatives])
+    x = log_odds(grouped.scores)
+    inner = log_odds_slice(grouped.scores)
+    tests = clustered_score_tests(grouped.scores, x, class_counts, inner, owned, heavy)
     return replace(tests, method=BY_CLUSTERS) if isinstance(owned, ClusterCounts) else tests
 
 
@@ -113,11 +118,12 @@ def roc_band_rows(
     """
     cuts = np.append(counts.scores, np.inf)[len(counts.scores) - choose_points(counts, BAND)]
     cuts = cuts[np.isfinite(cuts)]
-    found, joint = confusions_at(counts, cuts), level and sqrt(level)
+    tables = confusions_at(counts, cuts)
+    joint = level and sqrt(level)
     return deferred_rows(
         len(cuts),
         lambda: rows_from_columns(
-            {"threshold": cuts.tolist(), **_rates(found, ("sensitivity", "fpr"), joint, design)},
+            {"threshold": cuts.tolist(), **_rates(tables, ("sensitivity", "fpr"), joint, design)},
             slice=label,
             model=model,
         ),
@@ -126,25 +132,31 @@ def roc_band_rows(
 
 def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
     """Return the indices of points to list, at even steps of both rates with both ends."""
-    ends, limit = counts.running, MOST_POINTS if most is None else most
-    m, each = ends.shape[1], np.maximum(ends[:, -1:], 1e-300)
+    cumulative = counts.running
+    limit = MOST_POINTS if most is None else most
+    m = cumulative.shape[1]
+    class_totals = np.maximum(cumulative[:, -1:], 1e-300)
     if limit == "all" or m <= limit:
         return np.arange(m)
 
     def along(i: Ints) -> Floats:
-        return np.asarray(((ends[:, -1:] - ends[:, m - 1 - i]) / each).sum(axis=0) + i / m)
+        return np.asarray(
+            ((cumulative[:, -1:] - cumulative[:, m - 1 - i]) / class_totals).sum(axis=0) + i / m
+        )
 
     last = np.array([m - 1])
-    at = first_reaching(along, np.linspace(0, along(last)[0], limit), m)
-    return np.unique(np.concatenate([[0], np.minimum(at, m - 1), last]))
+    places = first_reaching(along, np.linspace(0, along(last)[0], limit), m)
+    return np.unique(np.concatenate([[0], np.minimum(places, m - 1), last]))
 
 
 def curve_rows(
     label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
 ) -> Rows:
     """Return points of ROC, precision-recall, gain and lift (precision / prevalence) curves."""
-    places, ends = len(counts.scores) - choose_points(counts, most), counts.running
-    (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
+    places = len(counts.scores) - choose_points(counts, most)
+    cumulative = counts.running
+    p, n = cumulative[:, -1].tolist()
+    tp, fp = cumulative[:, -1:] - cumulative[:, places]
     precision = divide(tp, tp + fp)
     columns = {
         "threshold": np.append(counts.scores, np.inf)[places],
@@ -170,26 +182,29 @@ def curve_rows(
     )
 
 
-def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
-    """Return the thresholds of a table: those listed, all scores, or about `asked` quantiles."""
-    if asked == "all":
+def choose_thresholds(
+    counts: ScoreCounts, requested: int | Literal["all"] | Sequence[float]
+) -> Floats:
+    """Return the thresholds of a table: those listed, all scores, or about so many quantiles."""
+    if requested == "all":
         return counts.scores[::-1]
-    if not isinstance(asked, int):
-        cuts = np.array(sorted({*map(float, asked)}, reverse=True))
+    if not isinstance(requested, int):
+        cuts = np.array(sorted({*map(float, requested)}, reverse=True))
         if counts.buckets is None or not len(counts.scores):
             return cuts
-        at = np.minimum(np.searchsorted(counts.scores, cuts), len(counts.scores) - 1)
-        return np.unique(counts.scores[at])[::-1]  # where a bucket starts
-    m, ends = len(counts.scores), counts.running
-    if m <= asked:
+        places = np.minimum(np.searchsorted(counts.scores, cuts), len(counts.scores) - 1)
+        return np.unique(counts.scores[places])[::-1]  # where a bucket starts
+    m = len(counts.scores)
+    cumulative = counts.running
+    if m <= requested:
         return counts.scores[::-1]
-    rows = ends[:, -1].sum()
-    at = first_reaching(
-        lambda i: np.asarray(rows - ends[:, m - 1 - i].sum(axis=0)),
-        rows * np.arange(1, asked + 1) / (asked + 1),
+    rows = cumulative[:, -1].sum()
+    places = first_reaching(
+        lambda i: np.asarray(rows - cumulative[:, m - 1 - i].sum(axis=0)),
+        rows * np.arange(1, requested + 1) / (requested + 1),
         m,
     )
-    return np.asarray(counts.scores[m - 1 - np.unique(at)])
+    return np.asarray(counts.scores[m - 1 - np.unique(places)])
 
 
 def threshold_rows(
@@ -201,11 +216,11 @@ def threshold_rows(
     design: Design,
 ) -> Rows:
     """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
-    found = confusions_at(counts, cuts)
+    tables = confusions_at(counts, cuts)
     return deferred_rows(
         len(cuts),
         lambda: rows_from_columns(
-            _at_thresholds(found, cuts, level, design), slice=label, model=model
+            _at_thresholds(tables, cuts, level, design), slice=label, model=model
         ),
     )
 
@@ -225,10 +240,11 @@ def _at_thresholds(
 
 
 def _rates(
-    found: ConfusionCounts, names: Sequence[str], level: float | None, design: Design
+    tables: ConfusionCounts, names: Sequence[str], level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
     """Return measures of 2 x 2 tables by name, shares with exact limits."""
-    cells, table = Cells.at_prevalence(found), float_confusion(found)
+    cells = Cells.at_prevalence(tables)
+    table = float_confusion(tables)
     columns = dict[str, Sequence[Any]]()
     for name in names:
         measure, bounds = CATALOG[name], None
@@ -242,12 +258,13 @@ def distribution_rows(
     label: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
 ) -> list[Row]:
     """Return the histogram of scores by class, in bins [low, high) of 0..1 or of finite scores."""
-    finite, low, high = counts.scores[np.isfinite(counts.scores)], 0.0, 1.0
+    finite = counts.scores[np.isfinite(counts.scores)]
+    low, high = 0.0, 1.0
     if len(finite) and (finite.min() < 0 or finite.max() > 1):
         low, high = float(finite.min()), float(finite.max())
     edges = low + (high - low) * (np.arange(CURVE_BINS + 1) / CURVE_BINS)
     inner = np.searchsorted(counts.scores, edges[1:-1])
-    ends = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
+    cumulative = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
     return [
         {
             "slice": label,
@@ -255,9 +272,9 @@ def distribution_rows(
             "class": name,
             "from": float(edges[i]),
             "to": float(edges[i + 1]),
-            "rows": from_units(found[i], counts.unit).item(),
-            "share": float(found[i] / found.sum()) if found.any() else None,
+            "rows": from_units(class_rows[i], counts.unit).item(),
+            "share": float(class_rows[i] / class_rows.sum()) if class_rows.any() else None,
         }
-        for name, found in zip(classes, np.diff(ends), strict=True)
+        for name, class_rows in zip(classes, np.diff(cumulative), strict=True)
         for i in range(CURVE_BINS)
     ]

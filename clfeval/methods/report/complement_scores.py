@@ -156,16 +156,18 @@ class ComplementScores:
         return influence_estimate(measure, centre + value, covariance, self.wanted.level).value
 
     def _anew(
-        self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
+        self, label: str, part: ScoreCounts, measures: Sequence[RequestedMeasure]
     ) -> Iterator[tuple[Key, Complement]]:
-        left, rho = self.all_scores.subtract(part).frozen(), dict[Key, float]()
-        shared = shared_clusters(part.clusters, left.clusters)
-        for one in held if shared is not None else ():
-            f, g = (score_influence(one, self.cut, each) for each in (part, left))
+        outside = self.all_scores.subtract(part).frozen()
+        rho = dict[Key, float]()
+        shared = shared_clusters(part.clusters, outside.clusters)
+        for measure in measures if shared is not None else ():
+            f = score_influence(measure, self.cut, part)
+            g = score_influence(measure, self.cut, outside)
             if shared is not None and f is not None and g is not None:
-                found = shared_cluster_correlation(*shared, f[1], g[1])
-                rho[label, self.model, one.name] = float(found[0])
-        rows = score_measure_rows(label, self.model, left, self.cut, held, self.wanted)
+                correlations = shared_cluster_correlation(*shared, f[1], g[1])
+                rho[label, self.model, measure.name] = float(correlations[0])
+        rows = score_measure_rows(label, self.model, outside, self.cut, measures, self.wanted)
         yield from complement_estimates(rows, rho)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:

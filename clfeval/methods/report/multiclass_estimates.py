@@ -315,7 +315,9 @@ def _bootstrap_limits(
     ]
     if not resampled:
         return {}
-    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in resampled]
+    measures = [
+        (part.measure, lambda n, function=part.of: function(kinds.shaped(n))) for part in resampled
+    ]
     limits_of_parts = resampled_limits(
         measures,
         kinds.n,
@@ -357,10 +359,10 @@ def _default_limits(
     )
     # with weights or clusters, counts of the effective size
     if not is_of_rows and isnan(low) and part.share is not None:
-        ends, method = _share_limits(
+        limits, method = _share_limits(
             [float(count) / total * size for count in part.share], level, settings
         )
-        return ends, f"{method}, of {size:,.0f} rows"
+        return limits, f"{method}, of {size:,.0f} rows"
     is_near_best = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
     if is_near_best and kinds.table is not None and part.influence is not None:
         return _near_best(part, kinds.table / total * size, level, high)

@@ -396,20 +396,22 @@ def risk_rows(
     """Yield the risk-coverage curve: the share of errors among rows farthest from the threshold."""
     if cut is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
         return
-    distance, right, wrong = _distances_and_errors(counts, cut)
-    away, place = np.unique(-distance, return_inverse=True)
-    missed, rows = (np.bincount(place, part, len(away)).cumsum() for part in (wrong, right + wrong))
+    distance, correct, errors = _distances_and_errors(counts, cut)
+    negative_distances, place = np.unique(-distance, return_inverse=True)
+    distances = len(negative_distances)
+    errors_beyond = np.bincount(place, errors, distances).cumsum()
+    rows = np.bincount(place, correct + errors, distances).cumsum()
     limit = MOST_POINTS if most is None else most
-    places = np.arange(len(away))
+    places = np.arange(len(negative_distances))
     if limit != "all" and len(places) > limit:
         places = np.unique(np.searchsorted(rows, np.linspace(rows[0], rows[-1], limit)))
-    for i in np.minimum(places, len(away) - 1).tolist():
+    for i in np.minimum(places, len(negative_distances) - 1).tolist():
         yield {
             "slice": label,
             "model": model,
-            "distance": float(-away[i]),
+            "distance": float(-negative_distances[i]),
             "coverage": float(rows[i] / rows[-1]),
-            "risk": float(missed[i] / rows[i]),
+            "risk": float(errors_beyond[i] / rows[i]),
         }
 
 
@@ -430,7 +432,7 @@ def _zone_threshold(
 
 
 def _zone_ends(
-    zone: AbstentionZone, counts: ScoreCounts, at: float
+    zone: AbstentionZone, counts: ScoreCounts, threshold: float
 ) -> tuple[int, int, float, float | None]:
     """Return the range of indices of the scores in a zone, and its two thresholds."""
     scores = counts.scores
@@ -438,18 +440,19 @@ def _zone_ends(
         fp, fn, none = zone.costs
         low, high = none / fn, 1 - none / fp
         if not low < high:
-            low = high = at
+            low = high = threshold
         return *np.searchsorted(scores, [low, high]).tolist(), low, high
     n = (counts.positives + counts.negatives).astype(np.float64)
-    distance = _distances(scores, at)
-    each, place = np.unique(distance, return_inverse=True)
-    inside = np.concatenate([[0.0], np.bincount(place, n).cumsum()])
-    many = int(np.argmin(np.abs(inside - zone.share * n.sum())))
-    if not many:
-        first = int(np.searchsorted(scores, at))
-        return first, first, at, at
-    where = np.flatnonzero(distance <= each[many - 1])
-    first, last = int(where[0]), int(where[-1]) + 1
+    distance = _distances(scores, threshold)
+    distances, place = np.unique(distance, return_inverse=True)
+    rows_within = np.concatenate([[0.0], np.bincount(place, n).cumsum()])
+    nearest = int(np.argmin(np.abs(rows_within - zone.share * n.sum())))
+    if not nearest:
+        first = int(np.searchsorted(scores, threshold))
+        return first, first, threshold, threshold
+    zone_places = np.flatnonzero(distance <= distances[nearest - 1])
+    first = int(zone_places[0])
+    last = int(zone_places[-1]) + 1
     return first, last, scores[first].item(), scores[last].item() if last < len(scores) else None
 
 
