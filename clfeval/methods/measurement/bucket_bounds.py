@@ -63,13 +63,13 @@ def bounded_value(
     None where that is unknown.
     """
     assert counts.buckets is not None
-    held = _ScoreGroups.from_counts(counts, counts.buckets)
+    groups = _ScoreGroups.from_counts(counts, counts.buckets)
     if measure.id in UNCERTAINTIES:
         return value, 0.0
-    found = _bounds(measure, held)
-    if found is None or not np.isfinite(found).all():
+    bounds = _bounds(measure, groups)
+    if bounds is None or not np.isfinite(bounds).all():
         return None
-    low, high = found
+    low, high = bounds
     value = min(max(value, low), high)
     if np.isinf(counts.buckets.unit).any():  # of hidden counts nothing is nearer than the middle
         value = (low + high) / 2
@@ -143,11 +143,11 @@ class _ScoreGroups:
     slack: Floats
 
     @classmethod
-    def from_counts(cls, counts: ScoreCounts, held: Buckets) -> _ScoreGroups:
+    def from_counts(cls, counts: ScoreCounts, buckets: Buckets) -> _ScoreGroups:
         n = np.array([counts.positives, counts.negatives])
-        mean, spread, error = held.moments(n)
-        slack = 8 * error * np.minimum(held.unit, 1.0)
-        return cls(counts, n, held.low, held.high, mean, spread, error, slack)
+        mean, variance, error = buckets.moments(n)
+        slack = 8 * error * np.minimum(buckets.unit, 1.0)
+        return cls(counts, n, buckets.low, buckets.high, mean, variance, error, slack)
 
     @property
     def disjoint(self) -> bool:
@@ -193,8 +193,9 @@ class _ScoreGroups:
 
     def splits(self, edge: Floats) -> bool:
         """Return whether an edge divides a group."""
-        at = (np.searchsorted(edge, one, side="right") for one in (self.low, self.high))
-        return bool((np.subtract(*at) != 0)[self.n > 0].any())
+        first = np.searchsorted(edge, self.low, side="right")
+        last = np.searchsorted(edge, self.high, side="right")
+        return bool((first != last)[self.n > 0].any())
 
 
 def _scores_with_rows(scores: Sequence[Floats], rows: Sequence[Counts]) -> ScoreCounts:

@@ -40,17 +40,26 @@ _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
 
 def share_design(
-    clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
+    clusters: Owned,
+    part_patterns: Bools,
+    whole_patterns: Bools,
+    *,
+    cautious: bool = True,
+    heavy: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:
     """Return the design effects and effective numbers of clusters of s shares, (s,) each.
 
-    part (s, m), whole (s, m) or (1, m): counts among the m patterns. heavy: as `design_effect`.
+    part_patterns (s, m), whole_patterns (s, m) or (1, m): counts among the m patterns. heavy: as
+    `design_effect`.
     """
-    sums = np.empty((5, len(part)))
-    step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
-    for start in range(0, len(part), step):
+    sums = np.empty((5, len(part_patterns)))
+    step = max(1, _CELLS // max(1, int(clusters.size), part_patterns.shape[1]))
+    for start in range(0, len(part_patterns), step):
         shares = slice(start, start + step)
-        sums[:, shares] = clusters.shares(part[shares], whole if len(whole) == 1 else whole[shares])
+        sums[:, shares] = clusters.shares(
+            part_patterns[shares],
+            whole_patterns if len(whole_patterns) == 1 else whole_patterns[shares],
+        )
     k, n, kk, kn, nn = sums
     effects, sizes = design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
     if cautious and isinstance(clusters, RowWeights):
@@ -78,8 +87,8 @@ class TableResampler:
     @classmethod
     def from_labels(cls, clusters: Owned, truth: Bools, says: Bools) -> TableResampler:
         """Build the resampler of labels and predictions of the patterns, (m,) each."""
-        which = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
-        return cls(clusters, np.array(which, np.float64))
+        kinds = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
+        return cls(clusters, np.array(kinds, np.float64))
 
     def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
         """Return TP, FP, FN and TN of bootstrap tables, (4, r)."""
@@ -90,7 +99,7 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
     """Return the effective rows, or clusters n² / sum n_c², of each class, (classes,)."""
     places = np.array([patterns.truth == k for k in range(classes)])
     if isinstance(patterns.clusters, RowWeights):
-        return np.array([patterns.clusters.among(mine).size for mine in places])
+        return np.array([patterns.clusters.among(is_of_class).size for is_of_class in places])
     n = places @ patterns.n.astype(np.float64)
     if patterns.clusters is None or not patterns.fractional:
         return np.asarray(n / patterns.unit)
@@ -218,7 +227,7 @@ def measure_row(
     label: str | None,
     model: str,
     name: str,
-    known: MeasureEstimate,
+    estimate: MeasureEstimate,
     estimator: str = TWO_CLASSES,
     of_class: str | None = None,
 ) -> Row:
@@ -229,112 +238,123 @@ def measure_row(
         "measure": name,
         "estimator": estimator,
         "class": of_class,
-        "value": known.value,
-        "se": None if isnan(known.error) else known.error,
-        "method": known.method,
-        **({} if known.bound is None else {"bound": known.bound}),
+        "value": estimate.value,
+        "se": None if isnan(estimate.error) else estimate.error,
+        "method": estimate.method,
+        **({} if estimate.bound is None else {"bound": estimate.bound}),
     }
 
 
 def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
     """Return the cells of 2 x 2 tables as floats."""
     return Confusion(
-        *(np.asarray(one, np.float64) for one in (cells.tp, cells.fp, cells.fn, cells.tn))
+        *(np.asarray(cell, np.float64) for cell in (cells.tp, cells.fp, cells.fn, cells.tn))
     )
 
 
 def label_ranges(
-    measures: Iterable[RequestedMeasure], counts: ConfusionCounts, wanted: IntervalSettings
+    measures: Iterable[RequestedMeasure], counts: ConfusionCounts, settings: IntervalSettings
 ) -> dict[str, Limits]:
     """Return the default limits of measures that are ranges over a region, found together."""
-    if wanted.level is None or wanted.how == "bootstrap":
+    if settings.level is None or settings.how == "bootstrap":
         return {}
-    names = [one.measure.id for one in measures if not one.settings]
-    design = Design(wanted.totals)
-    return search_ranges(names, Cells.at_prevalence(counts), level=wanted.level, design=design)
+    names = [measure.measure.id for measure in measures if not measure.settings]
+    design = Design(settings.totals)
+    return search_ranges(names, Cells.at_prevalence(counts), level=settings.level, design=design)
 
 
 def _by_record(
-    asked: RequestedMeasure,
+    requested: RequestedMeasure,
     counts: ConfusionCounts,
-    sure: LabelLimitSettings,
-    known: Mapping[str, Limits] | None,
+    settings: LabelLimitSettings,
+    ranges: Mapping[str, Limits] | None,
 ) -> tuple[Limits, str]:
     """Return the default confidence limits of a measure, and the name of their method."""
-    measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
+    measure = requested.measure
+    parameters = requested.settings
+    level = settings.wanted.level or 0.95
     if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
-        name, there = measure.id[:3], Cells.at_prevalence(counts, settings["prevalence"])
-        return measure_limits(name, there, level=level), OF_KIND[measure.interval]
-    cells, design = Cells.at_prevalence(counts), Design(sure.wanted.totals)
-    beta = settings.get("beta", 1.0)
+        name = measure.id[:3]
+        cells = Cells.at_prevalence(counts, parameters["prevalence"])
+        return measure_limits(name, cells, level=level), OF_KIND[measure.interval]
+    cells = Cells.at_prevalence(counts)
+    design = Design(settings.wanted.totals)
+    beta = parameters.get("beta", 1.0)
     exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
     if exact is not None:
         return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
     fixed = design.totals == "fixed" or measure.invariant
-    found = measure_limits(
-        measure.id, cells, level=level, design=design, known=None if settings else known, **settings
+    limits = measure_limits(
+        measure.id,
+        cells,
+        level=level,
+        design=design,
+        known=None if parameters else ranges,
+        **parameters,
     )
-    return found, OF_KIND[measure.interval] if fixed else REGION
+    return limits, OF_KIND[measure.interval] if fixed else REGION
 
 
-def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, level: float) -> Limits:
+def _bootstrap_limits(
+    function: Function, cells: Cells, settings: LabelLimitSettings, level: float
+) -> Limits:
     """Return percentile limits over bootstrap tables: multinomial, or by clusters or weights."""
-    ends, often = np.full((2, len(cells.tp)), np.nan), sure.wanted.resamples
-    for i, name in enumerate(sure.names):
-        rng = random_stream(sure.wanted.seed, f"report\0{name}")
-        each = sure.clusters[i]
-        if each is not None and each.clusters.too_few:
+    limits = np.full((2, len(cells.tp)), np.nan)
+    resamples = settings.wanted.resamples
+    for i, name in enumerate(settings.names):
+        rng = random_stream(settings.wanted.seed, f"report\0{name}")
+        resampler = settings.clusters[i]
+        if resampler is not None and resampler.clusters.too_few:
             continue
-        if each is None:
+        if resampler is None:
             four = np.array([cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]], np.float64)
             if not four.sum():
                 continue
-            draws = rng.multinomial(int(four.sum()), four / four.sum(), size=often)
+            draws = rng.multinomial(int(four.sum()), four / four.sum(), size=resamples)
             table = draws.T.astype(np.float64)
         else:
-            table = each.tables(often, rng)
-        ends[:, i] = percentile_limits(of(Confusion(*table)), level=level)[:2]
-    return ends[0], ends[1]
+            table = resampler.tables(resamples, rng)
+        limits[:, i] = percentile_limits(function(Confusion(*table)), level=level)[:2]
+    return limits[0], limits[1]
 
 
-def cell_influence(of: Function, table: Confusion) -> Floats:
+def cell_influence(function: Function, table: Confusion) -> Floats:
     """Return the influence of a row of each cell on a measure: (4, m).
 
     f = M d theta / d n_c   for the cells TP, FP, FN, TN
     Central differences at three steps, extrapolated; 0 for an empty cell.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383.
     """
-    cells = [np.asarray(one, np.float64) for one in (table.tp, table.fp, table.fn, table.tn)]
+    cells = [np.asarray(cell, np.float64) for cell in (table.tp, table.fp, table.fn, table.tn)]
     total = sum(cells)
-    found = np.zeros((4, *np.shape(total)))
+    influence = np.zeros((4, *np.shape(total)))
     for c, cell in enumerate(cells):
         slopes = []
         for step in (_STEP, _STEP / 2, _STEP / 4):
             with np.errstate(all="ignore"):
-                up, down = (
-                    [*cells[:c], cell * (1 + sign * step), *cells[c + 1 :]] for sign in (1, -1)
-                )
-                rise = of(Confusion(*up)) - of(Confusion(*down))
+                larger = [*cells[:c], cell * (1 + step), *cells[c + 1 :]]
+                smaller = [*cells[:c], cell * (1 - step), *cells[c + 1 :]]
+                rise = function(Confusion(*larger)) - function(Confusion(*smaller))
                 slopes.append(np.asarray(rise / (2 * step * cell)))
         with np.errstate(invalid="ignore"):
             better = [(4 * b - a) / 3 for a, b in pairwise(slopes)]
             best = (16 * better[1] - better[0]) / 15
-            found[c] = np.where(cell > 0, best * total, 0.0)
-    return found
+            influence[c] = np.where(cell > 0, best * total, 0.0)
+    return influence
 
 
-def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats:
+def standard_errors(function: Function, cells: Cells, clusters: Sequence[float]) -> Floats:
     """Return the standard error of a measure of m tables, (m,).
 
     sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M
     """
     table = float_confusion(cells)
-    tp, fp, fn, tn = cell_influence(of, table)
+    tp, fp, fn, tn = cell_influence(function, table)
     v = np.stack([tp - fn, fp - tn, fn, tn], axis=1)  # of TP, FP, P and N
     if cells.sums is None:
         squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn
     else:
-        c = np.array(many, np.float64)
+        c = np.array(clusters, np.float64)
         factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # undefined with one cluster
         squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * factor
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -343,11 +363,13 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats
 
 def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats]:
     """Return a measure of k models, (k,), and the influence values of the patterns, (k, m)."""
-    truth, votes, table = patterns.truth[:, None], patterns.votes, _tables(patterns)
-    each = cell_influence(measure.function, table)
+    truth = patterns.truth[:, None]
+    votes = patterns.votes
+    table = _tables(patterns)
+    influence = cell_influence(measure.function, table)
     cell = np.where(truth, np.where(votes, 0, 2), np.where(votes, 1, 3))
     values = np.asarray(measure.function(table), np.float64)
-    return values, np.asarray(each[cell, np.arange(votes.shape[1])].T)
+    return values, np.asarray(influence[cell, np.arange(votes.shape[1])].T)
 
 
 def label_estimates(
@@ -447,24 +469,25 @@ def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
 
 
 def make_paired_estimates(
-    asked: RequestedMeasure,
+    requested: RequestedMeasure,
     models: Sequence[str],
     values: Floats,
-    known: DifferenceErrors,
-    least: float,
+    errors: DifferenceErrors,
+    fewest: float,
     steps: tuple[Floats, Floats],
 ) -> PairedEstimates | None:
     """Return estimates, or None; steps: changes (k, c) when all rows of a kind, (c,), change."""
-    v = known.covariance
+    v = errors.covariance
     if not models or (v is not None and not np.isfinite(v).all()):
         return None
     size = np.maximum(np.abs(values)[:, None], np.abs(values))  # smaller errors are rounding
-    known = replace(known, errors=np.where(known.errors <= 1e-12 * size, 0.0, known.errors))
+    errors = replace(errors, errors=np.where(errors.errors <= 1e-12 * size, 0.0, errors.errors))
     names = tuple(models)
-    return PairedEstimates(asked.name, asked.measure, names, values, known, least, *steps)
+    return PairedEstimates(requested.name, requested.measure, names, values, errors, fewest, *steps)
 
 
 def _tables(patterns: PatternCounts) -> Confusion:
-    truth, votes, n = patterns.truth[:, None], patterns.votes, patterns.n
+    truth = patterns.truth[:, None]
+    votes = patterns.votes
     cells = (truth & votes, ~truth & votes, truth & ~votes, ~truth & ~votes)
-    return Confusion(*((n @ one).astype(np.float64) for one in cells))
+    return Confusion(*((patterns.n @ cell).astype(np.float64) for cell in cells))

@@ -46,16 +46,16 @@ OF_TRUTH = ("prevalence", "no_information_rate")  # measures without a threshold
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
-def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
+def list_measures(command: str, available: AvailableMeasures) -> Iterator[str]:
     """Yield the lines of the list of measures with parameters and aliases, then the sets."""
-    measures = [CATALOG[one] for one in known.ids]
+    measures = [CATALOG[name] for name in available.ids]
     rows: list[tuple[str, ...]] = [("measure", "range", "best", "needs", "interval")]
-    for one in measures:
-        best = one.best if one.aim is None else str(one.aim)
-        ends = f"{_format_limit(one.low)} to {_format_limit(one.high)}"
-        needs = "labels" if one.needs in ("confusion", "classes") else one.needs
-        needs = "probabilities" if one.id == NET_BENEFIT else needs
-        rows.append((one.id, ends, best, needs, _interval_method(one)))
+    for measure in measures:
+        best = measure.best if measure.aim is None else str(measure.aim)
+        value_range = f"{_format_limit(measure.low)} to {_format_limit(measure.high)}"
+        needs = "labels" if measure.needs in ("confusion", "classes") else measure.needs
+        needs = "probabilities" if measure.id == NET_BENEFIT else needs
+        rows.append((measure.id, value_range, best, needs, _interval_method(measure)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     cells = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
     head, *lines = (GAP.join(row).rstrip() for row in cells)
@@ -65,7 +65,7 @@ def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
         yield line
         for note in _measure_notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
-    yield f"sets: {', '.join(known.sets)}"
+    yield f"sets: {', '.join(available.sets)}"
     yield f"explanation of a measure: clfeval {command} --explain NAME"
 
 
@@ -104,14 +104,13 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
         yield f"the same as {measure.twin}"
     if measure.id == NET_BENEFIT:
         yield "t: default is the threshold in use"
-    for name, one in parameters_of(measure).items() if measure.id != NET_BENEFIT else ():
-        default = one.default
-        shown = (
-            f"{default[0]:g}..{default[1]:g}"
-            if isinstance(default, tuple)
-            else ("required" if default is None else f"{default:g}")
-        )
-        yield f"{name}: {one.words}; {shown}"
+    for name, parameter in parameters_of(measure).items() if measure.id != NET_BENEFIT else ():
+        default = parameter.default
+        if isinstance(default, tuple):
+            default_text = f"{default[0]:g}..{default[1]:g}"
+        else:
+            default_text = "required" if default is None else f"{default:g}"
+        yield f"{name}: {parameter.words}; {default_text}"
     if measure.ordered:
         yield "for ordered classes (--classes)"
     elif measure.of is None:
@@ -125,48 +124,57 @@ def _format_limit(limit: float) -> str:
 
 
 def additional_measure_rows(
-    sample: Sample, names: Sequence[str], wanted: IntervalSettings, digest: str
+    sample: Sample, names: Sequence[str], settings: IntervalSettings, digest: str
 ) -> tuple[list[Row], str, list[ResultNote]]:
     """Return the measures that options request in addition to a command's own.
 
     With their digest and caveats. The rows are of all models, in the whole table and in slices.
     digest: of the command's own statistics; the result is that of these and of the scores.
     """
-    asked = set_row_units(parse_measures(names), sample.counted)
-    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
+    requested = set_row_units(parse_measures(names), sample.counted)
+    rows = [
+        *label_measure_rows(sample, requested, settings),
+        *unscored_model_rows(sample, requested),
+    ]
     digests = list[str]()
-    if has_scored_model(sample) and any(map(takes_scores, asked)):
-        for some, of_scores in _measures_of_scores(sample, asked, wanted):
-            rows += some
+    if has_scored_model(sample) and any(map(takes_scores, requested)):
+        for score_rows, of_scores in _measures_of_scores(sample, requested, settings):
+            rows += score_rows
             digests.append(of_scores)
     if digests:
         digest = sha256("".join([digest, *sorted(digests)]).encode()).hexdigest()
-    return sort_measure_rows(rows, sample, asked), digest, caveat_notes(asked)
+    return sort_measure_rows(rows, sample, requested), digest, caveat_notes(requested)
 
 
 def _measures_of_scores(
-    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
+    sample: Sample, requested: Sequence[RequestedMeasure], settings: IntervalSettings
 ) -> list[tuple[list[Row], str]]:
     """Return the rows of measures of scores of each model, and the digests of these scores."""
-    counted, shown = sample.counted, sample.slices[None].models
-    assert counted is not None
+    predictions = sample.counted
+    shown_models = sample.slices[None].models
+    assert predictions is not None
     from clfeval.counts.rows import read_scored_rows
 
-    every = read_scored_rows(counted)
-    names = [counted.models[i].name for i in every.models]
+    all_scores = read_scored_rows(predictions)
+    names = [predictions.models[i].name for i in all_scores.models]
 
-    def one(j: int) -> tuple[list[Row], str] | None:
-        model, rows = names[j], list[Row]()
-        if model not in shown:  # merged into a group, which has no scores
+    def measure_model(j: int) -> tuple[list[Row], str] | None:
+        model = names[j]
+        rows = list[Row]()
+        if model not in shown_models:  # merged into a group, which has no scores
             return None
-        whole, place = every.ranked(j)
+        all_counts, place = all_scores.ranked(j)
         for label in sample.slices:
-            here = (whole if label is None else every.slice_scores(whole, place, label)[0]).frozen()
+            slice_counts = all_counts
+            if label is not None:
+                slice_counts, _ = all_scores.slice_scores(all_counts, place, label)
             cut = sample.thresholds.get(model)
-            rows += score_measure_rows(label, model, here, cut, asked, wanted)
-        return rows, f"{model}{whole.digest()}"
+            rows += score_measure_rows(
+                label, model, slice_counts.frozen(), cut, requested, settings
+            )
+        return rows, f"{model}{all_counts.digest()}"
 
-    return [each for each in every.map_models(one) if each is not None]
+    return [of_model for of_model in all_scores.map_models(measure_model) if of_model is not None]
 
 
 def label_measure_rows(
@@ -246,15 +254,18 @@ def _extreme_tables(
 
 def _middle_of_extremes(extremes: Sequence[MeasureEstimate], name: str) -> MeasureEstimate:
     """Return the middle of the values of a measure of extreme tables, with limits around all."""
-    found = [one.value for one in extremes]
-    values = [one.value for one in found if one.value is not None]
+    estimates = [extreme.value for extreme in extremes]
+    values = [estimate.value for estimate in estimates if estimate.value is not None]
     # mutual information is least where truth and predictions are independent, not at an end
-    if len(values) < len(found) or name.startswith(("mutual_information", "ic")):
+    if len(values) < len(estimates) or name.startswith(("mutual_information", "ic")):
         return MeasureEstimate.undefined("hidden_counts")
-    low, high = ([getattr(one, end) for one in found] for end in ("low", "high"))
-    ends = (None, None) if None in low + high else (min(low), max(high))
-    middle, off = (max(values) + min(values)) / 2, (max(values) - min(values)) / 2
-    return extremes[0]._replace(value=Estimate(middle, *ends), bound=off)
+    lows = [estimate.low for estimate in estimates if estimate.low is not None]
+    highs = [estimate.high for estimate in estimates if estimate.high is not None]
+    is_limited = len(lows) == len(highs) == len(estimates)
+    middle = (max(values) + min(values)) / 2
+    bound = (max(values) - min(values)) / 2
+    value = Estimate(middle, min(lows), max(highs)) if is_limited else Estimate(middle)
+    return extremes[0]._replace(value=value, bound=bound)
 
 
 def score_measure_rows(
@@ -262,47 +273,50 @@ def score_measure_rows(
     model: str,
     counts: ScoreCounts,
     threshold: float | None,
-    asked: Iterable[RequestedMeasure],
-    wanted: IntervalSettings,
+    requested: Iterable[RequestedMeasure],
+    settings: IntervalSettings,
 ) -> list[Row]:
     """Return rows of the measures of one model's scores; net benefit at its threshold or 0.5."""
-    rows, name = list[Row](), f"{model}\0{label or ''}"
-    some = [one for one in asked if takes_scores(one)]
-    tests = perfect_calibration_values(some, counts.probabilities, wanted, name)
-    tests |= separation_p_values(some, counts, wanted, name)
-    for one in some:
-        t = risk_threshold(one, threshold)
-        known = (
-            score_measures.estimate_score_measure(one.measure, counts, wanted, name)
+    rows = list[Row]()
+    name = f"{model}\0{label or ''}"
+    score_requests = [measure for measure in requested if takes_scores(measure)]
+    tests = perfect_calibration_values(score_requests, counts.probabilities, settings, name)
+    tests |= separation_p_values(score_requests, counts, settings, name)
+    for measure in score_requests:
+        t = risk_threshold(measure, threshold)
+        estimate = (
+            score_measures.estimate_score_measure(measure.measure, counts, settings, name)
             if t is None
-            else _net_benefit_estimate(counts, t, wanted, name)
+            else _net_benefit_estimate(counts, t, settings, name)
         )
-        rows.append({**measure_row(label, model, one.name, known), **tests.get(one.name, {})})
+        rows.append(
+            {**measure_row(label, model, measure.name, estimate), **tests.get(measure.name, {})}
+        )
     return rows
 
 
-def takes_scores(one: RequestedMeasure) -> bool:
+def takes_scores(requested: RequestedMeasure) -> bool:
     """Return whether a measure needs scores rather than labels."""
-    return one.name == NET_BENEFIT or one.needs in ("scores", "probabilities")
+    return requested.name == NET_BENEFIT or requested.needs in ("scores", "probabilities")
 
 
-def measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
+def measure_at_threshold(requested: RequestedMeasure, cut: float | None) -> Measure:
     """Return the measure; for net benefit the one at the threshold in force, else 0.5."""
-    if one.name == NET_BENEFIT:
+    if requested.name == NET_BENEFIT:
         return CATALOG[AT_RISK].with_settings(t=0.5 if cut is None else cut)
-    return one.measure
+    return requested.measure
 
 
-def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | None:
+def risk_threshold(requested: RequestedMeasure, threshold: float | None) -> float | None:
     """Return the threshold probability of a requested net benefit; None for other measures."""
-    if one.name != NET_BENEFIT and one.measure.id != AT_RISK:
+    if requested.name != NET_BENEFIT and requested.measure.id != AT_RISK:
         return None
-    t = threshold if one.name == NET_BENEFIT else one.settings.get("t")
+    t = threshold if requested.name == NET_BENEFIT else requested.settings.get("t")
     return 0.5 if t is None else float(t)
 
 
 def _net_benefit_estimate(
-    counts: ScoreCounts, t: float, wanted: IntervalSettings, name: str
+    counts: ScoreCounts, t: float, settings: IntervalSettings, name: str
 ) -> MeasureEstimate:
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
     x = counts.scores
@@ -311,17 +325,17 @@ def _net_benefit_estimate(
     measure = CATALOG[AT_RISK].with_settings(t=t)
 
     def estimate(scores: ScoreCounts) -> MeasureEstimate:
-        value, error = net_benefit(scores, t, wanted.level)
+        value, error = net_benefit(scores, t, settings.level)
         clustered = label_measures.WEIGHED + ", design effect" * (scores.clusters is not None)
         method = label_measures.NONE if value.low is None else clustered
         return MeasureEstimate(value, error, method)
 
-    known = estimate(counts)
-    if known.value.value is not None and wanted.how == "bootstrap":
-        resampled = score_measures.estimate_score_measure(measure, counts, wanted, name)
+    of_counts = estimate(counts)
+    if of_counts.value.value is not None and settings.how == "bootstrap":
+        resampled = score_measures.estimate_score_measure(measure, counts, settings, name)
         if resampled.value.low is not None:
             return resampled
-    return score_measures.with_safe_limits(measure, counts, known, estimate)
+    return score_measures.with_safe_limits(measure, counts, of_counts, estimate)
 
 
 def has_scored_model(sample: Sample) -> bool:
@@ -337,27 +351,29 @@ def leading_measure(sample: Sample) -> str:
     return LEAD_OF_LABELS if sample.counts_negatives else LEAD_WITHOUT_NEGATIVES
 
 
-def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:
+def unscored_model_rows(sample: Sample, requested: Sequence[RequestedMeasure]) -> list[Row]:
     """Return undefined rows of measures of scores by name or set, for models without scores."""
     models = () if sample.counted is None else sample.counted.models
     with_scores = {model.name for model in models if model.kind != "label"}
-    some = [one for one in asked if one.by != "default" and takes_scores(one)]
+    score_requests = [
+        measure for measure in requested if measure.by != "default" and takes_scores(measure)
+    ]
     return [
-        measure_row(label, model, one.name, MeasureEstimate.undefined("needs_scores"))
+        measure_row(label, model, measure.name, MeasureEstimate.undefined("needs_scores"))
         for label, counts in sample.slices.items()
         for model in counts.models
         if model not in with_scores
-        for one in some
+        for measure in score_requests
     ]
 
 
 def sort_measure_rows(
-    rows: Sequence[Row], sample: Sample, asked: Sequence[RequestedMeasure]
+    rows: Sequence[Row], sample: Sample, requested: Sequence[RequestedMeasure]
 ) -> list[Row]:
     """Sort rows of measures by slice, model, and order of the request."""
     slices: dict[object, int] = {label: i for i, label in enumerate(sample.slices)}
     models = {model: i for i, model in enumerate(sample.slices[None].models)}
-    names = {one.name: i for i, one in enumerate(asked)}
+    names = {measure.name: i for i, measure in enumerate(requested)}
     return sorted(
         fill_optional_columns(rows),
         key=lambda row: (
@@ -368,12 +384,14 @@ def sort_measure_rows(
     )
 
 
-def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
+def caveat_notes(requested: Sequence[RequestedMeasure]) -> list[ResultNote]:
     """Return warnings with the caveats of measures requested by name."""
-    named = {one.measure.id: one.measure for one in asked if one.by == "name"}
+    measures_by_name = {
+        request.measure.id: request.measure for request in requested if request.by == "name"
+    }
     return [
         ResultNote("caveat", f"{measure.title}: {measure.caveat}")
-        for measure in named.values()
+        for measure in measures_by_name.values()
         if measure.caveat
     ]
 
@@ -405,5 +423,7 @@ def separation_p_values(
 
 def fill_optional_columns(rows: Sequence[Row]) -> list[Row]:
     """Return rows of measures with equal columns, None where a row lacks one."""
-    there = [key for key in ("bound", *CALIBRATION_COLUMNS) if any(key in row for row in rows)]
-    return [{**row, **{key: row.get(key) for key in there}} for row in rows] if there else [*rows]
+    present = [key for key in ("bound", *CALIBRATION_COLUMNS) if any(key in row for row in rows)]
+    return (
+        [{**row, **{key: row.get(key) for key in present}} for row in rows] if present else [*rows]
+    )

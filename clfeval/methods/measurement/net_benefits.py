@@ -30,15 +30,16 @@ def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
 
 def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
     """Return the 2 x 2 tables, (t,), where scores at indices [first, last) are positive."""
-    m, ends = len(counts.scores), counts.running
-    tp, fp = ends[:, last] - ends[:, first]
-    p, n = (np.full(len(first), part[-1]) for part in ends)
+    m = len(counts.scores)
+    cumulative = counts.running
+    tp, fp = cumulative[:, last] - cumulative[:, first]
+    p, n = (np.full(len(first), of_class[-1]) for of_class in cumulative)
     sums = None
     if isinstance(counts.clusters, RowWeights):
         squares = counts.clusters.squares.reshape(2, m)
-        ends = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
-        whole = (np.full(len(first), part[-1]) for part in ends)
-        sums = _row_products(*(ends[:, last] - ends[:, first]), *whole)
+        cumulative = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
+        class_squares = (np.full(len(first), of_class[-1]) for of_class in cumulative)
+        sums = _row_products(*(cumulative[:, last] - cumulative[:, first]), *class_squares)
     elif counts.clusters is not None:
         sums = counts.clusters.ranges(m, first, last)
         sums = np.full_like(sums, nan) if counts.clusters.too_few else sums
@@ -65,49 +66,56 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
 
 
 def net_benefit_of_table(
-    found: ConfusionCounts, t: float, level: float | None
+    table: ConfusionCounts, t: float, level: float | None
 ) -> tuple[Estimate, float]:
     """Return the net benefit of a 2 x 2 table at the threshold t, and its standard error."""
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
-    one, none = np.ones(1), np.zeros(1)
-    mine = (one, np.array([t / (1 - t)]), none, none)
-    return net_benefit_estimates(found, mine, level)[0], float(_standard_errors(found, mine)[0])
+    ones = np.ones(1)
+    none = np.zeros(1)
+    contributions = (ones, np.array([t / (1 - t)]), none, none)
+    return net_benefit_estimates(table, contributions, level)[0], float(
+        _standard_errors(table, contributions)[0]
+    )
 
 
 # of a row to a net benefit: of TP added, of FP subtracted, of TN added, of FN subtracted
 RowContributions = tuple[Floats, ...]
 
 
-def _mean_contributions(found: ConfusionCounts, each: RowContributions) -> Floats:
+def _mean_contributions(tables: ConfusionCounts, contributions: RowContributions) -> Floats:
     """Return the mean contribution of rows, (t,)."""
-    hit, false, right, missed = each
-    added = hit * found.tp + right * found.tn
-    return divide(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
+    hit, false, right, false_negative = contributions
+    added = hit * tables.tp + right * tables.tn
+    return divide(
+        added - (false * tables.fp + false_negative * tables.fn),
+        tables.positives + tables.negatives,
+    )
 
 
 def net_benefit_estimates(
-    found: ConfusionCounts, each: RowContributions, level: float | None
+    tables: ConfusionCounts, contributions: RowContributions, level: float | None
 ) -> list[Estimate]:
     """Return the means of the contributions of rows, (t,), with the limits of `net_benefit`."""
-    values = _mean_contributions(found, each)
-    if level is None or not (_effective_parts(found) > 1).all():
+    values = _mean_contributions(tables, contributions)
+    if level is None or not (_effective_parts(tables) > 1).all():
         return [Estimate(value) for value in values.tolist()]
-    effect, z = _design(found, partial(_standard_errors, each=each), level)
-    hit, false, right, missed = each
-    against = right > 0  # compared with treat-all only TN and FN differ
+    effect, z = _design(tables, partial(_standard_errors, contributions=contributions), level)
+    hit, false, right, false_negative = contributions
+    is_against_all = right > 0  # compared with treat-all only TN and FN differ
     _, low, high = weighted_difference(
-        np.where(against, right, hit),
-        np.where(against, found.tn, found.tp) / effect,
-        np.where(against, missed, false),
-        np.where(against, found.fn, found.fp) / effect,
-        (found.positives + found.negatives) / effect,
+        np.where(is_against_all, right, hit),
+        np.where(is_against_all, tables.tn, tables.tp) / effect,
+        np.where(is_against_all, false_negative, false),
+        np.where(is_against_all, tables.fn, tables.fp) / effect,
+        (tables.positives + tables.negatives) / effect,
         level=level,
         z=z,
     )
-    low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
-    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Estimate(*three) for three in ends]
+    low = np.minimum(low, values)  # despite rounding
+    high = np.maximum(high, values)
+    numbers = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*three) for three in numbers]
 
 
 def _design(
@@ -150,7 +158,8 @@ def standardised_estimates(
     )
     alarms = (odds * divide(lowest, 1 - lowest), odds * divide(highest, 1 - highest))
     _, low, high = measure_difference(rates[0], *hits, rates[1], *alarms, 0.0)
-    low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
+    low = np.minimum(low, values)  # despite rounding
+    high = np.maximum(high, values)
     limits = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*three) for three in limits]
 
@@ -161,21 +170,23 @@ def _ratio_errors(tables: ConfusionCounts, odds: Floats, values: Floats) -> Floa
     return divide(_linear_errors(tables, slopes), tables.positives)
 
 
-def _effective_parts(found: ConfusionCounts) -> Floats:
+def _effective_parts(tables: ConfusionCounts) -> Floats:
     """Return the effective number of clusters, or of weighted rows, (t,); else infinite."""
-    if found.sums is None:
-        return np.full(len(found.tp), np.inf)
-    total = (found.positives + found.negatives).astype(np.float64)
-    return np.round(divide(total**2, found.sums[:, 2:, 2:].sum(axis=(1, 2))), CONTRIBUTION_DIGITS)
+    if tables.sums is None:
+        return np.full(len(tables.tp), np.inf)
+    total = (tables.positives + tables.negatives).astype(np.float64)
+    return np.round(divide(total**2, tables.sums[:, 2:, 2:].sum(axis=(1, 2))), CONTRIBUTION_DIGITS)
 
 
-def _standard_errors(found: ConfusionCounts, each: RowContributions) -> Floats:
+def _standard_errors(tables: ConfusionCounts, contributions: RowContributions) -> Floats:
     """Return the standard errors of the mean contributions, (t,)."""
-    hit, false, right, missed = each
+    hit, false, right, false_negative = contributions
     # as sums of TP, FP, P and N
-    around = np.array([hit + missed, -false - right, -missed, right])
-    around = around - _mean_contributions(found, each) * np.array([0, 0, 1, 1])[:, None]
-    return divide(_linear_errors(found, around), found.positives + found.negatives)
+    deviations = np.array([hit + false_negative, -false - right, -false_negative, right])
+    deviations = (
+        deviations - _mean_contributions(tables, contributions) * np.array([0, 0, 1, 1])[:, None]
+    )
+    return divide(_linear_errors(tables, deviations), tables.positives + tables.negatives)
 
 
 def _linear_errors(tables: ConfusionCounts, slopes: Floats) -> Floats:
@@ -191,7 +202,7 @@ def _linear_errors(tables: ConfusionCounts, slopes: Floats) -> Floats:
 def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4), of squared weights."""
     sums = np.zeros((len(tp), 4, 4))
-    for hit, every, part, whole in ((0, 2, tp, positives), (1, 3, fp, negatives)):
-        sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part
-        sums[:, every, every] = whole
+    for hit, every, hit_squares, class_squares in ((0, 2, tp, positives), (1, 3, fp, negatives)):
+        sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = hit_squares
+        sums[:, every, every] = class_squares
     return sums

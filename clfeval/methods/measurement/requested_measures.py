@@ -131,22 +131,24 @@ class RequestedMeasure:
 
 def parse_measures(names: Sequence[str], flag: str = FLAG) -> tuple[RequestedMeasure, ...]:
     """Return the named measures without duplicates; UsageError for an unknown name."""
-    found: dict[str, RequestedMeasure] = {}
+    requested: dict[str, RequestedMeasure] = {}
     for name in names:
-        for one in _parse_measure_or_set(name, flag):
-            if one.by == "name" or one.name not in found:
-                found[one.name] = one
-    return tuple(found.values())
+        for measure in _parse_measure_or_set(name, flag):
+            if measure.by == "name" or measure.name not in requested:
+                requested[measure.name] = measure
+    return tuple(requested.values())
 
 
 def set_row_units(
-    asked: Sequence[RequestedMeasure], counted: PredictionCounts | None
+    requested: Sequence[RequestedMeasure], predictions: PredictionCounts | None
 ) -> tuple[RequestedMeasure, ...]:
     """Return measures with the units of a row set, where they are not ratios of counts."""
-    if counted is None or not any(one.measure.fills for one in asked):
-        return tuple(asked)
-    row = counted.units_per_row
-    return tuple(replace(one, measure=one.measure.with_settings(row=row)) for one in asked)
+    if predictions is None or not any(measure.measure.fills for measure in requested):
+        return tuple(requested)
+    row = predictions.units_per_row
+    return tuple(
+        replace(measure, measure=measure.measure.with_settings(row=row)) for measure in requested
+    )
 
 
 def find_measure_by_name(name: str) -> Measure | None:
@@ -170,7 +172,8 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
     name, _, settings = plain_heading(text).partition(":")
     key = name.strip().casefold()
     if key == "default":
-        yield from (RequestedMeasure(one, CATALOG[one], {}, "default") for one in DEFAULT)
+        for default in DEFAULT:
+            yield RequestedMeasure(default, CATALOG[default], {}, "default")
         return
     if key in NEEDS:
         for measure in CATALOG.values():
@@ -179,8 +182,9 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
                 yield RequestedMeasure(measure.id, measure, {}, "set")
         return
     if key == ORDINAL:
-        names = (one.id for one in CATALOG.values() if one.ordered and one.id in OF_TWO)
-        yield from (RequestedMeasure(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
+        for measure in CATALOG.values():
+            if measure.ordered and measure.id in OF_TWO:
+                yield RequestedMeasure(measure.id, CATALOG[OF_TWO[measure.id]], {}, "set")
         return
     refuse_measure(name, flag)
     yield _parse_measure(text, name, settings, flag)
@@ -190,26 +194,26 @@ def refuse_measure(name: str, flag: str = FLAG) -> None:
     """Raise UsageError for a misleading or ambiguous measure, with an alternative."""
     key = normalize_name(name)
     if key in REFUSED:
-        what = f"{OPTION}{flag}{END}: {name.strip().upper()} is not available"
-        raise UsageError.new(what, "refused-measure", hint=REFUSED[key])
+        message = f"{OPTION}{flag}{END}: {name.strip().upper()} is not available"
+        raise UsageError.new(message, "refused-measure", hint=REFUSED[key])
     if key in TWO_AREAS:
-        what = (
+        message = (
             f"{OPTION}{flag}{END}: {name.strip()} is ambiguous: average_precision (steps) or "
             "pr_auc "
         )
         hint = f"use {OPTION}{flag} average_precision{END} or {OPTION}{flag} pr_auc{END}"
-        raise UsageError.new(f"{what}(trapezoids)", "unknown-measure", hint=hint)
+        raise UsageError.new(f"{message}(trapezoids)", "unknown-measure", hint=hint)
     reason = missing_measure(key) if find_measure_by_name(name) is None else None
     if reason is not None:
-        what = f"{OPTION}{flag}{END}: {name.strip()} {reason[0]}"
-        raise UsageError.new(what, "unknown-measure", hint=reason[1])
+        message = f"{OPTION}{flag}{END}: {name.strip()} {reason[0]}"
+        raise UsageError.new(message, "unknown-measure", hint=reason[1])
 
 
 def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedMeasure:
     measure = find_measure_by_name(name)
     if measure is not None and measure.id in OF_TWO:
-        given = parse_measure_settings(text, settings, measure, flag=flag)
-        return RequestedMeasure(measure.id, CATALOG[OF_TWO[measure.id]], given)
+        parameters = parse_measure_settings(text, settings, measure, flag=flag)
+        return RequestedMeasure(measure.id, CATALOG[OF_TWO[measure.id]], parameters)
     if measure is not None and measure.id == NET_BENEFIT:
         if not settings:
             return RequestedMeasure(NET_BENEFIT, measure, {})
@@ -218,26 +222,26 @@ def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedM
         error = unknown_measure_error(measure, text, OF_TWO_CLASSES, "two classes", flag)
         error.hint = OF_MORE.get(measure.id if measure else "", error.hint)
         raise error
-    given = parse_measure_settings(text, settings, measure, flag=flag)
-    taken = measure_arguments(measure, given)
+    parameters = parse_measure_settings(text, settings, measure, flag=flag)
+    arguments = measure_arguments(measure, parameters)
     return RequestedMeasure(
-        format_measure_name(measure, given), measure.with_settings(**taken), taken
+        format_measure_name(measure, parameters), measure.with_settings(**arguments), arguments
     )
 
 
 def unknown_measure_error(
-    measure: Measure | None, text: str, known: AvailableMeasures, classes: str, flag: str = FLAG
+    measure: Measure | None, text: str, available: AvailableMeasures, classes: str, flag: str = FLAG
 ) -> UsageError:
     """Build the error for an unknown or unavailable measure, with a hint."""
     name = text.strip().partition(":")[0]
-    what = f"no measure '{name}'"
+    message = f"no measure '{name}'"
     if measure is not None:
-        what = f"{measure.id} is not available for predictions of {classes}"
-    hint = suggest_measure(text, known, flag)
-    return UsageError.new(f"{OPTION}{flag}{END}: {what}", "unknown-measure", hint=hint)
+        message = f"{measure.id} is not available for predictions of {classes}"
+    hint = suggest_measure(text, available, flag)
+    return UsageError.new(f"{OPTION}{flag}{END}: {message}", "unknown-measure", hint=hint)
 
 
-def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> str:
+def suggest_measure(text: str, available: AvailableMeasures, flag: str = FLAG) -> str:
     """Return the hint for an unknown measure."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
@@ -245,26 +249,27 @@ def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> st
     name = text.strip().partition(":")[0]
     plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
     for pattern, ask in SPELT:
-        if found := re.fullmatch(pattern, plain):
-            return f"did you mean '{ask.format(*found.groups())}'?"
-    close = threshold_hint(name) or suggest_name(name, known.names)
-    return close or f"{COMMAND}clfeval {known.command} --explain measures{END}"
+        spelling = re.fullmatch(pattern, plain)
+        if spelling:
+            return f"did you mean '{ask.format(*spelling.groups())}'?"
+    close = threshold_hint(name) or suggest_name(name, available.names)
+    return close or f"{COMMAND}clfeval {available.command} --explain measures{END}"
 
 
-def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
+def format_measure_name(measure: Measure, parameters: Mapping[str, Any]) -> str:
     """Return the name of a measure with its parameters in a fixed order."""
     parts = []
-    for key, value in sorted(given.items()):
+    for key, value in sorted(parameters.items()):
         text = f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
         parts.append(f"{key}={text}")
     return f"{measure.id}:{','.join(parts)}" if parts else measure.id
 
 
-def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
+def measure_arguments(measure: Measure, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a measure from its parameters."""
-    if "stakes" not in measure.takes or not given:
-        return dict(given)
-    costs = {name: given.get(name, PARAMETERS[name].default or 0.0) for name in STAKES}
+    if "stakes" not in measure.takes or not parameters:
+        return dict(parameters)
+    costs = {name: parameters.get(name, PARAMETERS[name].default or 0.0) for name in STAKES}
     return {"stakes": OutcomeCosts(**costs)}
 
 

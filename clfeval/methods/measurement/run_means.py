@@ -45,20 +45,21 @@ class Runs:
     each: float = nan  # mean number of runs per row
     unknown: str = ""
 
-    def reference(self, asked: str | None) -> str | None:
+    def reference(self, requested: str | None) -> str | None:
         """Return the reference of comparisons within runs; None for all pairs or unknown runs."""
-        return asked if self.kind is not None and asked != ALL_PAIRS else None
+        return requested if self.kind is not None and requested != ALL_PAIRS else None
 
     @classmethod
     def from_sample(cls, sample: Sample) -> Runs:
         """Return how the runs of a sample share rows; DataError if the truth of a row differs."""
-        names, counted = list(sample.runs), sample.counted
-        if counted is None:
+        names = list(sample.runs)
+        predictions = sample.counted
+        if predictions is None:
             return cls(names, unknown=f"{COUNTS}, so the means have no confidence intervals")
-        if counted.kept.settled.columns.id is None:
+        if predictions.kept.settled.columns.id is None:
             text = f"means over runs have no confidence interval; add {OPTION}--id COLUMN{END}"
             return cls(names, unknown=text)
-        distinct, sizes = counted.kept.runs_of_rows()
+        distinct, sizes = predictions.kept.runs_of_rows()
         size = float(np.mean(sizes))
         kind = REPEATS if size > distinct / 2 else FOLDS
         return cls(names, kind, distinct, 1 - size / distinct, sum(sizes) / distinct)
@@ -78,24 +79,26 @@ class RunMean:
 
 def run_means(values: RunValues, runs: Runs, level: float | None) -> list[RunMean]:
     """Return the mean over runs of every measure and model."""
-    found = list[RunMean]()
-    for (metric, model), mine in values.items():
+    means = list[RunMean]()
+    for (metric, model), by_run in values.items():
         measure = CATALOG[metric.partition(":")[0]]
-        each = [one for one in mine.values() if one.value is not None]
-        mean, sd, low, high, method = mean_over_runs(each, runs, level)
-        value = Estimate(None, reason=next((one.reason for one in mine.values()), "too_few_rows"))
-        if each:
+        estimates = [estimate for estimate in by_run.values() if estimate.value is not None]
+        mean, sd, low, high, method = mean_over_runs(estimates, runs, level)
+        value = Estimate(
+            None, reason=next((estimate.reason for estimate in by_run.values()), "too_few_rows")
+        )
+        if estimates:
             value = estimate_or_none(mean, max(low, measure.low), min(high, measure.high))
-        found.append(RunMean(metric, model, len(each), value, number_or_none(sd), method))
-    return found
+        means.append(RunMean(metric, model, len(estimates), value, number_or_none(sd), method))
+    return means
 
 
 def mean_over_runs(
-    each: Sequence[Estimate], runs: Runs, level: float | None
+    estimates: Sequence[Estimate], runs: Runs, level: float | None
 ) -> tuple[float, float, float, float, str]:
     """Return the mean over runs, the SD between them, limits of the mean and the method.
 
-    each: estimates of runs with limits by the rows. folds:
+    estimates: of runs, with limits by the rows. folds:
     variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
     average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t
     S / sqrt(J) and of the mean distance of a run's limits from its value; so too folds with S = 0.
@@ -103,8 +106,9 @@ def mean_over_runs(
     Source: Nadeau and Bengio 2003, Machine Learning 52:239; Zou and Donner 2008, Statistics in
     Medicine 27:1693.
     """
-    values = np.array([one.value for one in each], np.float64)
-    j, mean = len(values), float(values.mean()) if len(values) else nan
+    values = np.array([estimate.value for estimate in estimates], np.float64)
+    j = len(values)
+    mean = float(values.mean()) if j else nan
     sd = float(values.std(ddof=1)) if j > 1 else nan
     if j < 2 or runs.kind is None or level is None:
         return mean, sd, nan, nan, NONE
@@ -113,8 +117,10 @@ def mean_over_runs(
         reach = t * sd * sqrt(1 / j + (1 - runs.train) / runs.train)
         return mean, sd, mean - reach, mean + reach, "corrected t (Nadeau-Bengio)"
     between_runs = t * sd / sqrt(j)
-    ends = np.array([(one.low, one.high) for one in each], np.float64).mean(axis=0)  # None is NaN
-    below, above = (hypot(between_runs, abs(float(end) - mean)) for end in ends)
+    mean_limits = np.array(
+        [(estimate.low, estimate.high) for estimate in estimates], np.float64
+    ).mean(axis=0)  # None is NaN
+    below, above = (hypot(between_runs, abs(float(end) - mean)) for end in mean_limits)
     if isnan(below + above) or not below + above:
         return mean, sd, nan, nan, NONE
     return mean, sd, mean - below, mean + above, "runs and rows, square-and-add"
@@ -282,21 +288,21 @@ def run_ties(
 ) -> dict[str, bool]:
     """Return which models are tied with the best mean, adjusted for pairs; empty without tests."""
     known_means = {
-        one.model: value
-        for one in means
-        if one.metric == lead and (value := one.mean.value) is not None
+        mean.model: value
+        for mean in means
+        if mean.metric == lead and (value := mean.mean.value) is not None
     }
     if len(known_means) < 2:
         return {}
-    best = max(known_means, key=lambda one: CATALOG[lead].sign * known_means[one])
-    mine = {key: of_runs for key, of_runs in values.items() if key[0] == lead}
-    rows = run_comparisons(mine, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
-    found = {best: True}
+    best = max(known_means, key=lambda model: CATALOG[lead].sign * known_means[model])
+    lead_values = {key: of_runs for key, of_runs in values.items() if key[0] == lead}
+    rows = run_comparisons(lead_values, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
+    tied = {best: True}
     for row in rows:
         pair = {str(row["model"]), str(row["reference"])}
         if best in pair and row["p"] is not None:
-            found |= dict.fromkeys(pair - {best}, row["verdict"] not in (BETTER, WORSE))
-    return found if len(found) == len(known_means) else {}
+            tied |= dict.fromkeys(pair - {best}, row["verdict"] not in (BETTER, WORSE))
+    return tied if len(tied) == len(known_means) else {}
 
 
 def run_answers(
@@ -309,34 +315,37 @@ def run_answers(
 ) -> Iterator[Answer]:
     """Yield sentences on the best mean and models significantly different; tied: see `run_ties`."""
     measure = CATALOG[lead]
-    mine = [one for one in means if one.metric == lead]
+    lead_means = [mean for mean in means if mean.metric == lead]
     ranked = sorted(
-        (one for one in mine if one.mean.value is not None),
-        key=lambda one: -measure.sign * (one.mean.value or 0.0),
+        (mean for mean in lead_means if mean.mean.value is not None),
+        key=lambda mean: -measure.sign * (mean.mean.value or 0.0),
     )
     if not ranked:
         yield Answer("no-position", f"{measure.title} is undefined in every run.")
         return
-    found, first = ranked[0].mean, ranked[0]
-    models = [one.model for one in ranked if one.mean.value == found.value]
+    first = ranked[0]
+    best_mean = first.mean
+    models = [mean.model for mean in ranked if mean.mean.value == best_mean.value]
     best = (
         "has a"
-        if len(mine) == 1
+        if len(lead_means) == 1
         else "has the highest"
         if len(models) == 1
         else ("have the highest")
     )
-    size = formatting.with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
-    apart = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
-    over = formatting.format_count(first.runs, "run")
-    text = f"{formatting.join_names(models)} {best} mean {measure.title} over {over}: {size}"
-    order = [one.model for one in ranked if one.model in tied and one.model not in models]
+    size = formatting.with_interval(
+        best_mean.value or 0.0, best_mean.low, best_mean.high, level or 0.95
+    )
+    spread = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
+    runs_text = formatting.format_count(first.runs, "run")
+    text = f"{formatting.join_names(models)} {best} mean {measure.title} over {runs_text}: {size}"
+    order = [mean.model for mean in ranked if mean.model in tied and mean.model not in models]
     worse = [name for name in order if not tied[name]]
     ties = formatting.describe_ties([name for name in order if tied[name]], worse)
-    text = f"{text}{apart}. {ties}".rstrip()
-    yield Answer("best", text, tuple(models), lead, found.value, found.low, found.high)
+    text = f"{text}{spread}. {ties}".rstrip()
+    yield Answer("best", text, tuple(models), lead, best_mean.value, best_mean.low, best_mean.high)
     yield from _run_differences_answer(lead, compared, runs)
-    if level is None or found.low is None:
+    if level is None or best_mean.low is None:
         return
     text = "Every row is in one run" if runs.each == 1 else "Runs share some rows"
     text += ": intervals use the Nadeau-Bengio correction for cross-validation."
@@ -353,7 +362,8 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     rows = [row for row in compared if row["measure"] == lead]
     if not rows:
         return
-    title, tests = CATALOG[lead].title, formatting.format_count(len(rows), "test")
+    title = CATALOG[lead].title
+    tests = formatting.format_count(len(rows), "test")
     if all(row["p"] is None for row in rows):
         text = f"No significance test of mean {title} over runs is possible"
         text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
@@ -362,32 +372,33 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         yield Answer("compared", f"{text}.", (), lead)
         return
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
-    told, rule = [*kinds[BETTER], *kinds[WORSE]], f" ({tests}, adjusted together)" * (len(rows) > 1)
+    differing = [*kinds[BETTER], *kinds[WORSE]]
+    rule = f" ({tests}, adjusted together)" * (len(rows) > 1)
     if len({row["reference"] for row in rows}) > 1:
-        pairs = [(str(row["model"]), str(row["reference"])) for row in told]
-        text = f"{len(told):,} of {formatting.format_count(len(rows), 'pair')} of models "
-        text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
-        shown = [  # the better one first
+        pairs = [(str(row["model"]), str(row["reference"])) for row in differing]
+        text = f"{len(differing):,} of {formatting.format_count(len(rows), 'pair')} of models "
+        text += f"differ{'s' * (len(differing) == 1)} significantly in mean {title} over runs{rule}"
+        shown_pairs = [  # the better one first
             " above ".join(
                 map(formatting.quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1])
             )
-            for row, pair in zip(told[:MAX_LISTED], pairs, strict=False)
+            for row, pair in zip(differing[:MAX_LISTED], pairs, strict=False)
         ]
-        text += f": {', '.join(shown)}" if shown else ""
-        more = len(pairs) - len(shown)
-        text += f" and {more:,} more" if more else ""
+        text += f": {', '.join(shown_pairs)}" if shown_pairs else ""
+        further = len(pairs) - len(shown_pairs)
+        text += f" and {further:,} more" if further else ""
         yield Answer("compared", f"{text}.", (), lead)
         return
     reference = formatting.quote_if_ambiguous(str(rows[0]["reference"]))
-    found = [
-        f"{formatting.join_names([str(row['model']) for row in mine])} "
-        f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
-        for kind, mine in kinds.items()
-        if mine
+    findings = [
+        f"{formatting.join_names([str(row['model']) for row in kind_rows])} "
+        f"{'is' if len(kind_rows) == 1 else 'are'} significantly {kind} than {reference}"
+        for kind, kind_rows in kinds.items()
+        if kind_rows
     ]
-    what = " and ".join(found) or f"no model is significantly different from {reference}"
-    text = f"By mean {title} over runs, {what}{rule}."
-    yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
+    finding = " and ".join(findings) or f"no model is significantly different from {reference}"
+    text = f"By mean {title} over runs, {finding}{rule}."
+    yield Answer("compared", text, tuple(str(row["model"]) for row in differing), lead)
 
 
 def run_notes(
@@ -401,14 +412,14 @@ def run_notes(
         yield ResultNote("runs-dependent", runs.unknown)
     left = {
         run
-        for (metric, _), mine in values.items()
+        for (metric, _), by_run in values.items()
         if metric == lead
         for run in runs.names
-        if run not in mine or mine[run].value is None
+        if run not in by_run or by_run[run].value is None
     }
     if left:
         text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
-        names = formatting.join_words([one for one in runs.names if one in left], most=MAX_LISTED)
+        names = formatting.join_words([run for run in runs.names if run in left], most=MAX_LISTED)
         yield ResultNote("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
     if runs.kind == FOLDS and cluster is not None and level is not None:
         text = f"intervals over runs assume independent runs, even if they share '{cluster}'"

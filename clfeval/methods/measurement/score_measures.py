@@ -212,22 +212,22 @@ def _has_limits_of_influence(measure: Measure, settings: IntervalSettings) -> bo
 
 
 def influence_estimate(
-    measure: Measure, value: float, found: CovarianceEstimate, level: float | None
+    measure: Measure, value: float, covariance: CovarianceEstimate, level: float | None
 ) -> MeasureEstimate:
     """Return a value with limits from its standard error, on the scale of the measure."""
-    error = float(found.errors[0])
+    error = float(covariance.errors[0])
     if level is None:
         return MeasureEstimate(make_estimate(value), error, NONE)
-    ends = confidence_limits(
+    limits = confidence_limits(
         value,
         error,
         scale=measure.scale,
         low=measure.low,
         high=measure.high,
         level=level,
-        df=found.df,
+        df=covariance.df,
     )
-    low, high = (float(end[0]) for end in ends)
+    low, high = (float(limit[0]) for limit in limits)
     method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
     return MeasureEstimate(make_estimate(value, low, high), error, method)
 
@@ -245,7 +245,7 @@ def delong_estimate(
 
 
 def _bootstrap_limits(
-    measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
+    measure: Measure, counts: ScoreCounts, settings: IntervalSettings, name: str
 ) -> ResampledLimits:
     """Return bootstrap limits over samples of rows, weights or clusters.
 
@@ -254,12 +254,15 @@ def _bootstrap_limits(
     """
     m = len(counts.scores)
 
-    def of(drawn: Counts) -> Floats:
-        return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
+    def function(counts_of_draws: Counts) -> Floats:
+        return measure.function(counts.scores, counts_of_draws[..., :m], counts_of_draws[..., m:])
 
-    n, name = np.concatenate([counts.positives, counts.negatives]), f"{measure.id}\0{name}"
+    n = np.concatenate([counts.positives, counts.negatives])
+    name = f"{measure.id}\0{name}"
     fewest = _smaller_group_size(measure, counts, n) if measure.interval == "drawn" else None
-    (limits,) = resampled_limits([(measure, of)], n, counts.clusters, wanted, name, fewest=fewest)
+    (limits,) = resampled_limits(
+        [(measure, function)], n, counts.clusters, settings, name, fewest=fewest
+    )
     return limits
 
 
@@ -397,10 +400,10 @@ def resampled_limits(
     measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]],
     n: Counts,
     clusters: Owned | None,
-    wanted: IntervalSettings,
+    settings: IntervalSettings,
     name: str,
     *,
-    each: int = 1,
+    numbers: int = 1,
     fewest: float | None = None,
 ) -> list[ResampledLimits]:
     """Return bootstrap limits of measures, and the method of each; NaN for constant draws.
@@ -409,15 +412,15 @@ def resampled_limits(
     near to one side, the outer ones of these and of Student's t (see `_extend_by_t`), if `fewest`
     is given: rows or clusters of the smaller class, or of the rarer of right and wrong predictions.
 
-    n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
-    m). Undefined replicates are left out and counted in the method. name: of the random stream.
+    n (m,): frequency of each kind of row, of so many `numbers`; measures are functions of counts
+    (..., m). Undefined replicates are left out and counted in the method. name: of the random stream.
     """
-    if wanted.level is None or (clusters is not None and clusters.too_few):
+    if settings.level is None or (clusters is not None and clusters.too_few):
         return [((nan, nan), NONE)] * len(measures)
     functions = [function for _, function in measures]
-    values = _bootstrap_values(functions, n, clusters, wanted, name, numbers=each)
+    values = _bootstrap_values(functions, n, clusters, settings, name, numbers=numbers)
     return [
-        _limits_of_draws(measure, function, n, draws, wanted, fewest)
+        _limits_of_draws(measure, function, n, draws, settings, fewest)
         for (measure, function), draws in zip(measures, values, strict=True)
     ]
 
@@ -452,7 +455,7 @@ def _bootstrap_values(
     """Return functions of counts in bootstrap samples, (functions, r): see `resampled_limits`."""
     blocks = [
         np.array([np.atleast_1d(function(counts)) for function in functions])
-        for counts in draw_resamples(n, clusters, settings, name, each=numbers)
+        for counts in draw_resamples(n, clusters, settings, name, numbers=numbers)
     ]
     return np.concatenate(blocks, axis=1)
 
@@ -469,33 +472,33 @@ def _percentiles(measure: Measure, draws: Floats, settings: IntervalSettings) ->
 
 
 def draw_resamples(
-    n: Counts, clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1
+    n: Counts, clusters: Owned | None, settings: IntervalSettings, name: str, *, numbers: int = 1
 ) -> Iterator[Counts]:
     """Return bootstrap frequencies of the kinds of rows, (b, m), by rows, weights or clusters."""
-    often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
-    rng = random_stream(wanted.seed, f"report\0{name}")
-    return resample_rows(n, clusters, often, rng)
+    resamples = max(100, min(settings.resamples, MOST_DRAWN // max(1, len(n) * numbers)))
+    rng = random_stream(settings.seed, f"report\0{name}")
+    return resample_rows(n, clusters, resamples, rng)
 
 
-def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings) -> str:
+def describe_resampling(replicates: int, failed: float, settings: IntervalSettings) -> str:
     """Return the name of the method, with the resamples if fewer, and the undefined ones."""
-    fewer = [f"{replicates:,} resamples"] if replicates < wanted.resamples else []
+    fewer = [f"{replicates:,} resamples"] if replicates < settings.resamples else []
     lost = [f"undefined in {failed:,.0f} of {replicates:,}"] if failed else []
     return ", ".join([BOOTSTRAP, *fewer, *lost])
 
 
 def resample_rows(
-    n: Counts, clusters: Owned | None, often: int, rng: np.random.Generator
+    n: Counts, clusters: Owned | None, resamples: int, rng: np.random.Generator
 ) -> Iterator[Counts]:
     """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, m)."""
     if clusters is not None:
-        yield from clusters.bootstrap_counts(len(n), resamples=often, rng=rng)
+        yield from clusters.bootstrap_counts(len(n), resamples=resamples, rng=rng)
         return
-    some = n > 0
-    for block in resampled_counts(n[some], resamples=often, rng=rng):
-        drawn = np.zeros((len(block), len(n)), np.int64)
-        drawn[:, some] = block
-        yield drawn
+    is_present = n > 0
+    for block in resampled_counts(n[is_present], resamples=resamples, rng=rng):
+        frequencies = np.zeros((len(block), len(n)), np.int64)
+        frequencies[:, is_present] = block
+        yield frequencies
 
 
 def score_auc_interval(counts: ScoreCounts, level: float) -> AucInterval:

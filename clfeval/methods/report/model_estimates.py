@@ -487,7 +487,7 @@ def _draw_differences(
     return np.concatenate(
         [
             np.array(first(draws)) - np.array(second(draws))
-            for draws in draw_resamples(kinds.n, kinds.clusters, settings, name, each=8)
+            for draws in draw_resamples(kinds.n, kinds.clusters, settings, name, numbers=8)
         ],
         axis=1,
     )

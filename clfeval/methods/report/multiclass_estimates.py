@@ -324,7 +324,7 @@ def _bootstrap_limits(
         kinds.clusters,
         settings,
         kinds.name,
-        each=kinds.numbers,
+        numbers=kinds.numbers,
         fewest=kinds.rarer,
     )
     return {id(part): limits for part, limits in zip(resampled, limits_of_parts, strict=True)}
