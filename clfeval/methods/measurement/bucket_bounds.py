@@ -209,47 +209,69 @@ def _scores_with_rows(scores: Sequence[Floats], rows: Sequence[Counts]) -> Score
     )
 
 
-def _bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float] | None:
+def _bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float] | None:
     """Return the lowest and the highest value that the scores in the groups can have."""
-    name, of = measure.id, measure.function
-
-    def value_of(best: bool) -> float:
-        scores = held.extreme(best=best)
-        return float(of(scores.scores, scores.positives, scores.negatives))
-
+    name = measure.id
     if name in RISING:
-        return value_of(False), value_of(True)
+        worst = _value_of_scores(measure, groups.extreme(best=False))
+        return worst, _value_of_scores(measure, groups.extreme(best=True))
     if name == "ks":
-        apart = [_rates_apart(held.extreme(best=best)) for best in (False, True)]
-        low = max(apart[0].max(), (-apart[1]).max(), 0.0)
-        return float(low), float(max(np.abs(one).max() for one in apart))
+        return _ks_bounds(groups)
     if name in ("average_precision", "pr_auc"):
-        return _precision_bounds(held, halves=name == "pr_auc") if held.disjoint else None
+        return _precision_bounds(groups, halves=name == "pr_auc") if groups.disjoint else None
     if name in CURVATURES:
-        return _loss_bounds(measure, held)
+        return _loss_bounds(measure, groups)
     if name in SKILLS:
-        base = CATALOG[SKILLS[name]]
-        p, n = (float(part.sum()) for part in held.n)
-        prior = float(base.function(np.array([p / (p + n)]), np.array([p]), np.array([n])))
-        low, high = (1 - end / prior for end in _loss_bounds(base, held))
-        return high, low
+        return _skill_bounds(CATALOG[SKILLS[name]], groups)
     if name == "oe_ratio":
-        expected, off = ((held.n * one).sum() for one in (held.mean, held.error))
-        p = held.n[0].sum()
-        least = max(expected - off, (held.n * np.where(held.n > 0, held.low, 0.0)).sum())
-        return float(p / (expected + off)), float(divide(p, least))
+        return _ratio_bounds(groups)
     if name in ("ece", "mce", "ece_debiased"):
-        bins = getattr(of, "keywords", {}).get("bins", 10)
-        if held.splits(np.arange(1, bins) / bins):
-            return None
-        each = held.error.max() if name == "mce" else (held.n * held.error).sum() / held.n.sum()
-        off = 3 * float(each)
-        points = held.counts.probabilities
-        value = float(of(points.scores, points.positives, points.negatives))
-        return value - off, value + off
+        return _binned_error_bounds(measure, groups)
     if name in PARTS:
-        return _part_bounds(name, held)
-    return _line_bounds(name, held) if name in LINES else None
+        return _part_bounds(name, groups)
+    return _line_bounds(name, groups) if name in LINES else None
+
+
+def _value_of_scores(measure: Measure, counts: ScoreCounts) -> float:
+    """Return a measure of scores."""
+    return float(measure.function(counts.scores, counts.positives, counts.negatives))
+
+
+def _ks_bounds(groups: _ScoreGroups) -> tuple[float, float]:
+    """Return the bounds of the largest distance of the rates."""
+    at_worst = _rates_apart(groups.extreme(best=False))
+    at_best = _rates_apart(groups.extreme(best=True))
+    low = max(at_worst.max(), (-at_best).max(), 0.0)
+    return float(low), float(max(np.abs(at_worst).max(), np.abs(at_best).max()))
+
+
+def _skill_bounds(loss: Measure, groups: _ScoreGroups) -> tuple[float, float]:
+    """Return the bounds of a skill, 1 less the loss over that of the prevalence."""
+    p, n = (float(rows.sum()) for rows in groups.n)
+    prior = float(loss.function(np.array([p / (p + n)]), np.array([p]), np.array([n])))
+    lowest_loss, highest_loss = _loss_bounds(loss, groups)
+    return 1 - highest_loss / prior, 1 - lowest_loss / prior
+
+
+def _ratio_bounds(groups: _ScoreGroups) -> tuple[float, float]:
+    """Return the bounds of observed over expected positives."""
+    expected = (groups.n * groups.mean).sum()
+    error = (groups.n * groups.error).sum()
+    observed = groups.n[0].sum()
+    smallest = (groups.n * np.where(groups.n > 0, groups.low, 0.0)).sum()
+    fewest = max(expected - error, smallest)
+    return float(observed / (expected + error)), float(divide(observed, fewest))
+
+
+def _binned_error_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float] | None:
+    """Return the bounds of a calibration error by bins; None where an edge divides a group."""
+    bins = getattr(measure.function, "keywords", {}).get("bins", 10)
+    if groups.splits(np.arange(1, bins) / bins):
+        return None
+    mean_error = (groups.n * groups.error).sum() / groups.n.sum()
+    error = groups.error.max() if measure.id == "mce" else mean_error
+    value = _value_of_scores(measure, groups.counts.probabilities)
+    return value - 3 * float(error), value + 3 * float(error)
 
 
 def _part_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:
@@ -283,7 +305,7 @@ def _rates_apart(counts: ScoreCounts) -> Floats:
     return np.asarray(p / max(p[-1], 1) - n / max(n[-1], 1))
 
 
-def _precision_bounds(held: _ScoreGroups, *, halves: bool) -> tuple[float, float]:
+def _precision_bounds(groups: _ScoreGroups, *, halves: bool) -> tuple[float, float]:
     """Return the bounds of a mean precision over positives, of groups in a known order.
 
     Of the h-th positive the precision is h / (h + f), f negatives above it: as many as lie above
@@ -293,50 +315,63 @@ def _precision_bounds(held: _ScoreGroups, *, halves: bool) -> tuple[float, float
     a + k, for trapezoids less the mean of both ends, and k times the best at a + k,
     for trapezoids less that of the negatives above the group and the best.
     """
-    k, f = (part[::-1].astype(np.float64) for part in held.n)
-    low, high = (one[:, ::-1] for one in (held.low, held.high))
-    a, b = k.cumsum() - k, f.cumsum() - f
+    k, f = (rows[::-1].astype(np.float64) for rows in groups.n)
+    low = groups.low[:, ::-1]
+    high = groups.high[:, ::-1]
+    a = k.cumsum() - k
+    b = f.cumsum() - f
     with np.errstate(invalid="ignore"):
         worst = b + np.where(high[1] < low[0], 0.0, f)
         best = b + np.where(low[1] >= high[0], f, 0.0)
         top = k * np.divide(a + k, a + k + best, out=np.zeros_like(k), where=k > 0)
         if halves:
             top = (top + k * np.divide(a + k, a + k + b, out=np.zeros_like(k), where=k > 0)) / 2
-            ends = [np.divide(x, x + worst, out=np.zeros_like(k), where=x > 0) for x in (a, a + k)]
-            least = k * (ends[0] + ends[1]) / 2
+            first = np.divide(a, a + worst, out=np.zeros_like(k), where=a > 0)
+            last = np.divide(a + k, a + k + worst, out=np.zeros_like(k), where=a + k > 0)
+            bottom = k * (first + last) / 2
         else:
             log = np.log1p(np.divide(k, a + worst, out=np.zeros_like(k), where=a + worst > 0))
-            least = np.where(worst > 0, k - worst * log, k)
-            tied = held.low[0][::-1] == held.high[0][::-1]
-            least = np.where(
-                tied, k * np.divide(a + k, a + k + worst, out=np.zeros_like(k), where=k > 0), least
-            )
-    return float(least.sum() / k.sum()), float(top.sum() / k.sum())
+            bottom = np.where(worst > 0, k - worst * log, k)
+            tied = groups.low[0][::-1] == groups.high[0][::-1]
+            of_tied = k * np.divide(a + k, a + k + worst, out=np.zeros_like(k), where=k > 0)
+            bottom = np.where(tied, of_tied, bottom)
+    return float(bottom.sum() / k.sum()), float(top.sum() / k.sum())
 
 
-def _loss_bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float]:
+def _loss_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float]:
     """Return the bounds of the mean of a loss that is convex in the score, within each group.
 
     With mean m and variance v of the scores of a group its mean loss is at least g(m) + c v / 2 and
     at most g(m) + C v / 2, c and C the least and the largest second derivative there; nor above the
     chord of g.
     """
-    loss, total = measure.loss, np.zeros(2)
+    loss = measure.loss
     assert loss is not None
+    total = np.zeros(2)
     for i, y in enumerate((True, False)):
-        some = held.n[i] > 0
-        n, low, high, mean = (one[i][some] for one in (held.n, held.low, held.high, held.mean))
-        spread, error, slack = (one[i][some] for one in (held.spread, held.error, held.slack))
-        ends = np.array([loss(low, y), loss(high, y)])
+        is_present = groups.n[i] > 0
+        n, low, high, mean = (
+            moment[i][is_present] for moment in (groups.n, groups.low, groups.high, groups.mean)
+        )
+        variance, error, slack = (
+            moment[i][is_present] for moment in (groups.spread, groups.error, groups.slack)
+        )
+        end_losses = np.array([loss(low, y), loss(high, y)])
         sides = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
-        bent = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])
-        under = sides.min(axis=0) + bent.min(axis=0) * np.maximum(spread - slack, 0) / 2
+        curvatures = np.array(
+            [CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)]
+        )
+        lower = sides.min(axis=0) + curvatures.min(axis=0) * np.maximum(variance - slack, 0) / 2
         share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
-        chord = (1 - share) * ends[0] + share * ends[1] + np.abs(sides - sides[::-1]).max(axis=0)
-        over = np.minimum(sides.max(axis=0) + bent.max(axis=0) * spread / 2, chord)
-        over = np.clip(over, ends.min(axis=0), ends.max(axis=0))
-        total += [(n * under).sum(), (n * over).sum()]
-    low, high = (total / held.n.sum()).tolist()
+        chord = (
+            (1 - share) * end_losses[0]
+            + share * end_losses[1]
+            + np.abs(sides - sides[::-1]).max(axis=0)
+        )
+        upper = np.minimum(sides.max(axis=0) + curvatures.max(axis=0) * variance / 2, chord)
+        upper = np.clip(upper, end_losses.min(axis=0), end_losses.max(axis=0))
+        total += [(n * lower).sum(), (n * upper).sum()]
+    low, high = (total / groups.n.sum()).tolist()
     return low, high
 
 

@@ -277,17 +277,20 @@ def parse_measure_settings(
     text: str, settings: str, measure: Measure, flag: str = FLAG
 ) -> dict[str, Any]:
     """Return the parameters in a measure's name; UsageError if unknown, missing or out of range."""
-    known, found = parameters_of(measure), dict[str, Any]()
+    parameters = parameters_of(measure)
+    values = dict[str, Any]()
     for part in filter(None, settings.split(",")):
-        key, equals, value = (one.strip() for one in part.partition("="))
+        key, equals, value = map(str.strip, part.partition("="))
         if not equals and find_measure(key) is not None:
-            what = f"{OPTION}{flag}{END}: no measure '{text}'"
+            message = f"{OPTION}{flag}{END}: no measure '{text}'"
             hint = suggest_measure(text, OF_TWO_CLASSES, flag)
-            raise UsageError.new(what, "unknown-measure", hint=hint)
-        if key not in known:
-            example = ",".join(f"{one}=1" for one in [*known][:2])
-            takes = f"{', '.join(known)}, as in {measure.id}:{example}" if known else "none"
-            what = f"{OPTION}{flag}{END} '{text}': {measure.id} has no parameter '{key}'"
+            raise UsageError.new(message, "unknown-measure", hint=hint)
+        if key not in parameters:
+            example = ",".join(f"{name}=1" for name in [*parameters][:2])
+            takes = (
+                f"{', '.join(parameters)}, as in {measure.id}:{example}" if parameters else "none"
+            )
+            message = f"{OPTION}{flag}{END} '{text}': {measure.id} has no parameter '{key}'"
             hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
             two = re.fullmatch(r"([\d.]+)[:/]([\d.]+)", part)
             if measure.id == "expected_cost" and two:
@@ -297,14 +300,18 @@ def parse_measure_settings(
                 )
                 hint += f"positives cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost "
                 hint += f"{two[1]})"
-            raise bad_option(what, hint)
-        found[key] = _parse_setting(text, key, value, measure, flag)
-    missing = [name for name, one in known.items() if one.default is None and name not in found]
+            raise bad_option(message, hint)
+        values[key] = _parse_setting(text, key, value, measure, flag)
+    missing = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is None and name not in values
+    ]
     if missing:
         example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
-        what = f"{OPTION}{flag}{END} '{text}': {measure.id} needs {' and '.join(missing)}"
-        raise bad_option(what, f"for example {measure.id}:{example}")
-    return found
+        message = f"{OPTION}{flag}{END} '{text}': {measure.id} needs {' and '.join(missing)}"
+        raise bad_option(message, f"for example {measure.id}:{example}")
+    return values
 
 
 def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
@@ -320,13 +327,13 @@ def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str)
     if parameter.pair:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
-            within = f"{parameter.low:g} to {parameter.high:g}"
-            what = f"{OPTION}{flag}{END} '{text}': {key} is not a range within {within}"
-            raise bad_option(what, f"{key}: {parameter.words}")
+            limits = f"{parameter.low:g} to {parameter.high:g}"
+            message = f"{OPTION}{flag}{END} '{text}': {key} is not a range within {limits}"
+            raise bad_option(message, f"{key}: {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
-        what = f"{OPTION}{flag}{END} '{text}': {key} is {parameter.range}, not {value}"
-        raise bad_option(what, f"{key}: {parameter.words}")
+        message = f"{OPTION}{flag}{END} '{text}': {key} is {parameter.range}, not {value}"
+        raise bad_option(message, f"{key}: {parameter.words}")
     return int(numbers[0]) if parameter.whole else numbers[0]
 
 
@@ -365,7 +372,7 @@ def parse_multiclass_measures(
 ) -> tuple[RequestedMeasure, ...]:
     """Return the measures of more than two classes; UsageError if unknown or in need of order."""
     default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
-    found = {name: RequestedMeasure(name, CATALOG[name], {}, "default") for name in default}
+    requested = {name: RequestedMeasure(name, CATALOG[name], {}, "default") for name in default}
     for text in names:
         name, _, settings = plain_heading(text).partition(":")
         folded = name.casefold()
@@ -375,27 +382,28 @@ def parse_multiclass_measures(
             several = [*_of_set(folded, ordered=ordered)]
         else:
             several = [_parse_multiclass_measure(text, name, settings, classes)]
-        for one in several:
-            if one.measure.ordered and not ordered:
-                what = f"{OPTION}{FLAG}{END}: {one.measure.id} needs ordered classes"
+        for measure in several:
+            if measure.measure.ordered and not ordered:
+                message = f"{OPTION}{FLAG}{END}: {measure.measure.id} needs ordered classes"
                 order = guess_class_order(classes)
                 fixes = None if order is None else {"classes": order}
-                known = "" if order is None else f": {list_names(order, 5)}"
-                hint = f"repeat {OPTION}--classes{END} for each class, lowest first{known}"
-                raise UsageError.new(what, "needs-order", file, hint=hint, fixes=fixes)
-            if one.by == "name" or one.name not in found:
-                found[one.name] = one
-    return tuple(found.values())
+                order_text = "" if order is None else f": {list_names(order, 5)}"
+                hint = f"repeat {OPTION}--classes{END} for each class, lowest first{order_text}"
+                raise UsageError.new(message, "needs-order", file, hint=hint, fixes=fixes)
+            if measure.by == "name" or measure.name not in requested:
+                requested[measure.name] = measure
+    return tuple(requested.values())
 
 
 def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     """Return the order of few numbered or graded classes, lowest first; else None."""
     places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
-    plain = {one: sub(r"[ -]", "_", sub(r"^no \w+$", "no", one.casefold())) for one in classes}
-    place = {one: places.get(word, -1) for one, word in plain.items()}
-    stems = {one: fullmatch(LEVELS, word) for one, word in plain.items()}
-    if len({found[1] for found in stems.values() if found}) == 1 and all(stems.values()):
-        place = {one: int(found[2]) for one, found in stems.items() if found}
+    plain = {name: sub(r"[ -]", "_", sub(r"^no \w+$", "no", name.casefold())) for name in classes}
+    place = {name: places.get(word, -1) for name, word in plain.items()}
+    levels = {name: fullmatch(LEVELS, word) for name, word in plain.items()}
+    stems = {level[1] for level in levels.values() if level}
+    if len(stems) == 1 and all(levels.values()):
+        place = {name: int(level[2]) for name, level in levels.items() if level}
     first = int("0" not in place)
     numbered = (*map(str, range(first, first + len(place))),)
     if -1 not in place.values() and len({*place.values()}) == len(place):
@@ -421,9 +429,9 @@ def _of_set(name: str, *, ordered: bool) -> Iterator[RequestedMeasure]:
     """Yield the measures of a set that apply to more than two classes."""
     for measure in CATALOG.values():
         needs = measure.needs if measure.needs != "classes" else "confusion"
-        there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
+        is_in_set = measure.ordered if name == ORDINAL else needs in NEEDS[name]
         plain = _is_computable(measure) and measure.twin is None and not measure.takes
-        if there and plain and (ordered or name == ORDINAL or not measure.ordered):
+        if is_in_set and plain and (ordered or name == ORDINAL or not measure.ordered):
             yield RequestedMeasure(measure.id, measure, {}, "set")
 
 

@@ -336,13 +336,13 @@ def run_answers(
     size = formatting.with_interval(
         best_mean.value or 0.0, best_mean.low, best_mean.high, level or 0.95
     )
-    spread = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
+    deviation = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
     runs_text = formatting.format_count(first.runs, "run")
     text = f"{formatting.join_names(models)} {best} mean {measure.title} over {runs_text}: {size}"
     order = [mean.model for mean in ranked if mean.model in tied and mean.model not in models]
     worse = [name for name in order if not tied[name]]
     ties = formatting.describe_ties([name for name in order if tied[name]], worse)
-    text = f"{text}{spread}. {ties}".rstrip()
+    text = f"{text}{deviation}. {ties}".rstrip()
     yield Answer("best", text, tuple(models), lead, best_mean.value, best_mean.low, best_mean.high)
     yield from _run_differences_answer(lead, compared, runs)
     if level is None or best_mean.low is None:

@@ -413,7 +413,8 @@ def resampled_limits(
     is given: rows or clusters of the smaller class, or of the rarer of right and wrong predictions.
 
     n (m,): frequency of each kind of row, of so many `numbers`; measures are functions of counts
-    (..., m). Undefined replicates are left out and counted in the method. name: of the random stream.
+    (..., m). Undefined replicates are left out and counted in the method. name: of the random
+    stream.
     """
     if settings.level is None or (clusters is not None and clusters.too_few):
         return [((nan, nan), NONE)] * len(measures)
