@@ -95,11 +95,7 @@ def hide_small_cells(
     slices, totals = _class_totals(table, by)
     published = _published_slices(totals, min_cell)
     if not published:
-        text = f"it has fewer than {min_cell} rows of a class"
-        if by:
-            text += " in every slice, or in the slices that are left out for it"
-        hint = f"give a smaller number{f', or leave out {OPTION}--by{END}' if by else ''}"
-        raise DataError.new(text, "empty-table", name, hint=hint)
+        raise _too_few_rows_error(name, min_cell, by)
     divided: list[DividedModel] = []
     parts = [table[:0]]
     for place, model in enumerate(description["models"]):
@@ -121,6 +117,16 @@ def hide_small_cells(
     hidden = pl.concat(parts, how="diagonal").sort("block", *by, "model", "truth", "key")
     description = _describe_hidden(hidden, description, min_cell)
     return hidden, {**description, "parts": digests(hidden, description)}
+
+
+def _too_few_rows_error(name: str, min_cell: int, by: Sequence[str]) -> DataError:
+    """Build the error for a table without a slice that may be published; by: its columns."""
+    message = f"it has fewer than {min_cell} rows of a class"
+    hint = "give a smaller number"
+    if by:
+        message += " in every slice, or in the slices that are left out for it"
+        hint += f", or leave out {OPTION}--by{END}"
+    return DataError.new(message, "empty-table", name, hint=hint)
 
 
 def _refuse_open_slices(description: Mapping[str, Any]) -> None:

@@ -327,20 +327,18 @@ class ConfusionCounts(WeightedCounts):
     @classmethod
     def from_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
         """Sum the patterns of predictions; class totals are the same for every model."""
-        sides = []
-        for rows in (patterns.truth, ~patterns.truth):
-            n, votes = patterns.n[rows], patterns.votes[rows]
-            predicted_positive = n @ votes
-            total = np.full(len(patterns.models), n.sum())
-            sides.append((predicted_positive, total - predicted_positive, total))
-        (tp, fn, positives), (fp, tn, negatives) = sides
-        sums, k, unit = patterns.products(), len(patterns.models), patterns.unit
+        k = len(patterns.models)
+        tp = patterns.n[patterns.truth] @ patterns.votes[patterns.truth]
+        fp = patterns.n[~patterns.truth] @ patterns.votes[~patterns.truth]
+        positives = np.full(k, patterns.n[patterns.truth].sum())
+        negatives = np.full(k, patterns.n[~patterns.truth].sum())
+        sums = patterns.products()
         if sums is not None:
             indices = np.array([(i, k + i, 2 * k, 2 * k + 1) for i in range(k)])
             sums = sums[indices[:, :, None], indices[:, None, :]]
         largest = clusters_and_weights.largest_weights(patterns.clusters, k)
-        cells = (tp, fp, fn, tn, positives, negatives)
-        return cls(patterns.models, *cells, unit, sums, largest)
+        cells = (tp, fp, positives - tp, negatives - fp, positives, negatives)
+        return cls(patterns.models, *cells, patterns.unit, sums, largest)
 
     @classmethod
     def from_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:

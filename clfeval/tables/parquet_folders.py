@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
@@ -132,31 +132,18 @@ def read_parquet_files(
     keys = _partition_keys(paths, files)
     parts = dict[Any, list[str]]()
     above = [key for key in _keys(files[0]) if keys and key not in keys]
-    first = {key.lower(): key for key in keys}
+    first_names = {key.lower(): key for key in keys}
     types = dict[str, dict[Any, str]]()
     for file in files:
         columns = _schema(file)
         for name, kind in columns:
-            first_name = first.setdefault(name.lower(), name)
-            if first_name != name:
-                message = f"has the same letters as '{first_name}', and case does not count"
-                raise DataError.new(
-                    message, "duplicate-column", file, None, name, hint="rename one"
-                )
-            if name in above:
-                message = "is a column, and a part of the path above the folder"
-                raise DataError.new(
-                    message, "duplicate-column", file, None, name, hint="rename one"
-                )
+            _refuse_equal_name(file, name, first_names.setdefault(name.lower(), name), above)
             types.setdefault(name, {}).setdefault(kind, file)
         schema = tuple((name, kind) for name, kind in columns if name not in keys)
         parts.setdefault(schema, []).append(file)
     ignored = match_names(paths[0], [*types, *keys], roles.ignore, kind="column")
-    casts = {
-        name: nw.String if name in ignored else _common_type(name, kinds)
-        for name, kinds in types.items()
-        if len(kinds) > 1 and name not in keys
-    }
+    drifting = {name: kinds for name, kinds in types.items() if name not in keys}
+    casts = _common_types(drifting, ignored)
     if roles.engine == "spark":  # which has no numbers of 64 bits without a sign
         casts |= {name: nw.Int64 for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
     frames = list[Frame]()
@@ -170,6 +157,31 @@ def read_parquet_files(
             )
         frames.append(frame)
     return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
+
+
+def _common_types(
+    types: Mapping[str, Mapping[Any, str]], ignored: Collection[str]
+) -> dict[str, Any]:
+    """Return one type for each column of several; types: a file of each type, by column."""
+    return {
+        name: nw.String if name in ignored else _common_type(name, files)
+        for name, files in types.items()
+        if len(files) > 1
+    }
+
+
+def _refuse_equal_name(file: str, name: str, first_name: str, above: Sequence[str]) -> None:
+    """Raise DataError for a column that differs from an earlier one in case only, or is in a path.
+
+    above: the parts of the path above the folder.
+    """
+    if first_name != name:
+        message = f"has the same letters as '{first_name}', and case does not count"
+    elif name in above:
+        message = "is a column, and a part of the path above the folder"
+    else:
+        return
+    raise DataError.new(message, "duplicate-column", file, None, name, hint="rename one")
 
 
 def _schema(file: str) -> list[tuple[str, Any]]:

@@ -345,34 +345,34 @@ def _loss_bounds(measure: Measure, groups: _ScoreGroups) -> tuple[float, float]:
     at most g(m) + C v / 2, c and C the least and the largest second derivative there; nor above the
     chord of g.
     """
+    total = np.array(_loss_sums(measure, groups, y=True))
+    total += _loss_sums(measure, groups, y=False)
+    lowest, highest = (total / groups.n.sum()).tolist()
+    return lowest, highest
+
+
+def _loss_sums(measure: Measure, groups: _ScoreGroups, *, y: bool) -> tuple[float, float]:
+    """Return the lowest and the highest sum of a loss over the rows of a class."""
     loss = measure.loss
     assert loss is not None
-    total = np.zeros(2)
-    for i, y in enumerate((True, False)):
-        is_present = groups.n[i] > 0
-        n, low, high, mean = (
-            moment[i][is_present] for moment in (groups.n, groups.low, groups.high, groups.mean)
-        )
-        variance, error, slack = (
-            moment[i][is_present] for moment in (groups.spread, groups.error, groups.slack)
-        )
-        end_losses = np.array([loss(low, y), loss(high, y)])
-        sides = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
-        curvatures = np.array(
-            [CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)]
-        )
-        lower = sides.min(axis=0) + curvatures.min(axis=0) * np.maximum(variance - slack, 0) / 2
-        share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
-        chord = (
-            (1 - share) * end_losses[0]
-            + share * end_losses[1]
-            + np.abs(sides - sides[::-1]).max(axis=0)
-        )
-        upper = np.minimum(sides.max(axis=0) + curvatures.max(axis=0) * variance / 2, chord)
-        upper = np.clip(upper, end_losses.min(axis=0), end_losses.max(axis=0))
-        total += [(n * lower).sum(), (n * upper).sum()]
-    low, high = (total / groups.n.sum()).tolist()
-    return low, high
+    i = 0 if y else 1
+    is_present = groups.n[i] > 0
+    low, high, mean, error = (
+        moment[i][is_present] for moment in (groups.low, groups.high, groups.mean, groups.error)
+    )
+    at_mean = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
+    curvatures = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])
+    variance = groups.spread[i][is_present]
+    least_variance = np.maximum(variance - groups.slack[i][is_present], 0)
+    lower = at_mean.min(axis=0) + curvatures.min(axis=0) * least_variance / 2
+    at_ends = np.array([loss(low, y), loss(high, y)])
+    share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
+    chord = (1 - share) * at_ends[0] + share * at_ends[1]
+    chord += np.abs(at_mean - at_mean[::-1]).max(axis=0)
+    upper = np.minimum(at_mean.max(axis=0) + curvatures.max(axis=0) * variance / 2, chord)
+    upper = np.clip(upper, at_ends.min(axis=0), at_ends.max(axis=0))
+    n = groups.n[i][is_present]
+    return float((n * lower).sum()), float((n * upper).sum())
 
 
 def _line_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:

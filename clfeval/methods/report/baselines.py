@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 
@@ -123,18 +123,14 @@ def score_baselines(
     n = counts.positives + counts.negatives
     if not measures or not n.sum():
         return
-    permuted: dict[str, list[Floats]] = {name: [] for name in measures}
-    total_positives = counts.positives.sum()
+    permuted: Mapping[str, Floats] = {}
     if is_exchangeable:
         stream = random_stream(seed, f"baseline\0{model}")
-        for positives in permuted_positives(n, int(total_positives), stream):
-            for name, measure in measures.items():
-                drawn_values = measure.function(counts.scores, positives, n - positives)
-                permuted[name].append(np.asarray(drawn_values))
+        permuted = _permuted_values(measures, counts, stream)
+    total_positives = counts.positives.sum()
     share = float(total_positives / n.sum())
     for name, measure in measures.items():
-        by_chance = np.concatenate([*permuted[name], np.zeros(0)])
-        by_chance = by_chance[np.isfinite(by_chance)]
+        by_chance = permuted.get(name, np.zeros(0))
         method = EXPECTED
         if measure.id == "average_precision":
             value = share
@@ -146,11 +142,30 @@ def score_baselines(
             value = float(by_chance.mean()) if len(by_chance) else nan
             method = "permutations"
         observed = as_estimate(observed_values[name]).value or 0.0
-        p = nan
-        if measure.sign and len(by_chance):
-            as_good = _as_good(by_chance, observed, measure.sign)
-            p = float((1 + as_good.sum()) / (1 + len(by_chance)))
+        p = _permutation_p(by_chance, observed, measure.sign)
         yield _baseline_row(name, model, value, observed, p, method)
+
+
+def _permuted_values(
+    measures: Mapping[str, Measure], counts: ScoreCounts, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Return the finite values of measures with permuted classes, by name."""
+    n = counts.positives + counts.negatives
+    permuted: dict[str, list[Floats]] = {name: [] for name in measures}
+    for positives in permuted_positives(n, int(counts.positives.sum()), rng):
+        for name, measure in measures.items():
+            values = measure.function(counts.scores, positives, n - positives)
+            permuted[name].append(np.asarray(values))
+    by_name = {name: np.concatenate(blocks) for name, blocks in permuted.items() if blocks}
+    return {name: values[np.isfinite(values)] for name, values in by_name.items()}
+
+
+def _permutation_p(by_chance: Floats, observed: float, sign: int) -> float:
+    """Return (1 + those as good as the observed value) / (1 + all); NaN without a direction."""
+    if not sign or not len(by_chance):
+        return nan
+    as_good = _as_good(by_chance, observed, sign)
+    return float((1 + as_good.sum()) / (1 + len(by_chance)))
 
 
 def dummy_baselines(
@@ -203,8 +218,7 @@ def class_baselines(
                 permuted = np.asarray(function(permuted_counts), np.float64).ravel()
             sign = measure.measure.sign
             permuted = permuted[np.isfinite(permuted)]
-            p = float((1 + _as_good(permuted, observed, sign).sum()) / (1 + len(permuted)))
-            p = p if sign and len(permuted) else nan
+            p = _permutation_p(permuted, observed, sign)
             yield _baseline_row(measure.name, model, value, observed, p, EXPECTED)
 
 

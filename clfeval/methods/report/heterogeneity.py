@@ -65,20 +65,21 @@ def _rows(
     for key in order:
         if len(slice_values[key]) < FEWEST:
             continue
-        (names, measure, model), (values, errors) = key, np.array(slice_values[key]).T
+        names, measure, model = key
+        values, errors = np.array(slice_values[key]).T
         scale, slope, back = SCALES[measure]
         groups = random_effects(scale(values), errors * slope(values), level=level)
-        mean, low, high = back(np.array([groups.mean, groups.low, groups.high])).tolist()
+        mean = Estimate(*back(np.array([groups.mean, groups.low, groups.high])).tolist())
         prediction = Estimate(None, reason="too_few_slices")
         if groups.new_low is not None and groups.new_high is not None:
-            new_low, new_high = back(np.array([groups.new_low, groups.new_high])).tolist()
-            prediction = Estimate(mean, new_low, new_high)
+            limits = back(np.array([groups.new_low, groups.new_high])).tolist()
+            prediction = Estimate(mean.value, *limits)
         yield {
             "by": "*".join(names),
             "measure": measure,
             "model": model,
             "slices": groups.groups,
-            "mean": Estimate(mean, low, high),
+            "mean": mean,
             "prediction": prediction,
             "tau": Estimate(groups.tau, groups.tau_low, groups.tau_high),
             "i2": None if np.isnan(groups.i2) else groups.i2,

@@ -125,20 +125,20 @@ def multiclass_result(
     slices = _test_slices(sample, labels, question, measured, tested_models, settings, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
     tests = adjust_calibration_tests(measured.calibration_tests)
-    tests = with_calibration_verdicts(tests, model_table, options.confidence)
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
         "measures": measured.rows,
-        "calibration_tests": tests,
+        "calibration_tests": with_calibration_verdicts(tests, model_table, options.confidence),
         **compared.tables,
         "confusion": _confusion_table(labels),
         **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
     }
     if options.dummies:
-        requested = question.requested
-        tables["baselines"] = _baseline_table(all_rows, requested, measured.rows, options.seed)
+        tables["baselines"] = _baseline_table(
+            all_rows, question.requested, measured.rows, options.seed
+        )
     leader, *further = _leader_answers(ranking, tables, all_rows, measured, options)
-    further += _recalibration_advice(sample, further, ranking, tests, options)
+    further += _recalibration_advice(sample, further, ranking, tables["calibration_tests"], options)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
@@ -242,11 +242,9 @@ def _measure(
     options: ReportOptions,
 ) -> ClassMeasures:
     """Return the measures of labels and of class probabilities."""
-    all_rows, settings = labels[None], options.interval_settings
-    rows_by_model: RowsByModel = {}
-    for label, patterns in labels.items():
-        for row in multiclass_label_rows(label, patterns, question.requested, settings):
-            rows_by_model.setdefault((label, str(row["model"])), []).append(row)
+    all_rows = labels[None]
+    settings = options.interval_settings
+    rows_by_model = _label_rows_by_model(labels, question.requested, settings)
     digests = [all_rows.digest()]
     calibration_tests = list[Row]()
     lost = dict[str, float]()
@@ -270,6 +268,19 @@ def _measure(
 
 
 RowsByModel = dict[tuple[str | None, str], list[Row]]  # by slice and model
+
+
+def _label_rows_by_model(
+    labels: Mapping[str | None, ClassPatterns],
+    measures: Sequence[RequestedMeasure],
+    settings: IntervalSettings,
+) -> RowsByModel:
+    """Return the measures of the labels of all models, of all rows and of each slice."""
+    rows_by_model: RowsByModel = {}
+    for label, patterns in labels.items():
+        for row in multiclass_label_rows(label, patterns, measures, settings):
+            rows_by_model.setdefault((label, str(row["model"])), []).append(row)
+    return rows_by_model
 
 
 def _add_probability_rows(

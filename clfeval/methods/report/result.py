@@ -357,7 +357,9 @@ def _compare(
     sample: Sample, question: ReportQuestion, measured: SampleMeasures, options: ReportOptions
 ) -> TwoClassComparisons:
     """Return the comparisons of models; of labels where the reference has no scores."""
-    patterns, predictions, reference = sample.patterns.get(None), sample.counted, options.reference
+    patterns = sample.patterns.get(None)
+    predictions = sample.counted
+    reference = options.reference
     models = sample.slices[None].models
     estimates = dict(measured.estimates)
     if thresholds_differ(sample):
@@ -371,11 +373,10 @@ def _compare(
         lead = LEAD_OF_LABELS
         estimates |= net_benefit_estimates(sample)
     paired = [estimates[measure.name] for measure in question.compared if measure.name in estimates]
-    size = None if patterns is None else float(from_units(patterns.n.sum(), patterns.unit))
     compared = comparisons.compare_models(
         paired,
         comparisons.observed_values(measured.rows),
-        size,
+        None if patterns is None else float(from_units(patterns.n.sum(), patterns.unit)),
         comparisons.ComparisonSettings.from_options(options, _measure_table_names),
     )
     tables = dict(compared.tables)
@@ -390,11 +391,16 @@ def _compare(
         )
     rows = comparisons.with_bounds(tables.pop("comparisons", []), estimates)
     best_set = compared.best_sets.get(question.lead)
-    net_benefit: Mapping[str, float] = {}
-    if by_labels and NET_BENEFIT in estimates:
-        benefit = estimates[NET_BENEFIT]
-        net_benefit = dict(zip(benefit.models, benefit.values.tolist(), strict=True))
+    net_benefit = _net_benefit_of_labels(estimates) if by_labels else {}
     return TwoClassComparisons(lead, by_labels, best_set, rows, tables, net_benefit)
+
+
+def _net_benefit_of_labels(estimates: Mapping[str, PairedEstimates]) -> dict[str, float]:
+    """Return the net benefit of the labels of each model, if it compares them."""
+    benefit = estimates.get(NET_BENEFIT)
+    if benefit is None:
+        return {}
+    return dict(zip(benefit.models, benefit.values.tolist(), strict=True))
 
 
 def _first_screen(

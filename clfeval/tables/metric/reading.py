@@ -221,17 +221,30 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
     if not documents:
         raise DataError.new("the input is empty", "empty-table", name)
     if repeated:
-        records = documents[0] if isinstance(documents[0], list) else documents
-        rows = lines if records is documents else range(1, len(records) + 1)
-        row_of_record = {id(record): row for record, row in zip(records, rows, strict=True)}
-        problems = []
-        for key, record in repeated:
-            message = f"the key '{key}' occurs twice in one object"
-            problems.append(
-                Problem(message, "duplicate-column", name, row_of_record.get(id(record)))
-            )
-        raise DataError(problems, hint="give every value a unique key")
+        raise _repeated_key_error(name, documents, lines, repeated)
     return documents, lines
+
+
+def _repeated_key_error(
+    name: str,
+    documents: list[Any],
+    lines: Sequence[int],
+    repeated: Sequence[tuple[str, dict[str, Any]]],
+) -> DataError:
+    """Build the error for keys that occur twice in an object; repeated: each, and its object."""
+    records = documents[0] if isinstance(documents[0], list) else documents
+    rows = lines if records is documents else range(1, len(records) + 1)
+    row_of_record = {id(record): row for record, row in zip(records, rows, strict=True)}
+    problems = [
+        Problem(
+            f"the key '{key}' occurs twice in one object",
+            "duplicate-column",
+            name,
+            row_of_record.get(id(record)),
+        )
+        for key, record in repeated
+    ]
+    return DataError(problems, hint="give every value a unique key")
 
 
 def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
