@@ -113,8 +113,8 @@ class PairwiseComparison:
 
     def function(self, models: Ints, ratios: Floats) -> Floats:
         """Return the measure of models at ratios, (m,) each."""
-        found = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
-        return np.asarray(found, np.float64)
+        values = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
+        return np.asarray(values, np.float64)
 
     def simultaneous(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
         """Return the comparison with simultaneous intervals, everywhere: at every class ratio.
@@ -133,30 +133,31 @@ class PairwiseComparison:
         """Return 1 where the first value is better, -1 where the second is, 0: up to rounding."""
         with np.errstate(invalid="ignore"):
             gap = self.sign * (a - b)
-            same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
-        return np.where(same | (a == b), 0.0, np.sign(gap))
+            is_equal = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
+        return np.where(is_equal | (a == b), 0.0, np.sign(gap))
 
     def leads(self, first: Ints, second: Ints, ratios: Floats) -> Bools:
         """Return whether `first` is significantly better than `second` at ratios, (m,) each."""
-        places, models = np.arange(len(first)), np.concatenate([first, second])
+        places = np.arange(len(first))
+        models = np.concatenate([first, second])
         return self.significant(places, places + len(first), models, np.tile(ratios, 2))
 
     def significant(self, first: Ints, second: Ints, models: Ints, ratios: Floats) -> Bools:
         """Return whether intervals of differences exclude 0, (q,); models, ratios: (e,)."""
         if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
-        known = self.rates.measures_at_odds(self.measure, models, ratios)
-        _, low, high = known.intervals(first, second, level=self.level)
+        estimates = self.rates.measures_at_odds(self.measure, models, ratios)
+        _, low, high = estimates.intervals(first, second, level=self.level)
         return np.asarray((low > 0) if self.sign > 0 else (high < 0))
 
 
 def compare_pairs(
-    given: Sample, labels: Sequence[str | None], options: TuneOptions
+    sample: Sample, labels: Sequence[str | None], options: TuneOptions
 ) -> PairwiseComparison:
     """Return the pairwise comparison of models in slices with equally many models."""
-    patterns = [given.patterns[label] for label in labels if label in given.patterns]
-    _, counts = concatenate_counts({label: given.slices[label] for label in labels})
-    level = confidence_level(given.patterns, options.confidence) if given.sampled else None
+    patterns = [sample.patterns[label] for label in labels if label in sample.patterns]
+    _, counts = concatenate_counts({label: sample.slices[label] for label in labels})
+    level = confidence_level(sample.patterns, options.confidence) if sample.sampled else None
     measure = CATALOG[str(options.compared)].with_settings(
         beta=options.beta, stakes=options.outcome_costs
     )
@@ -164,24 +165,24 @@ def compare_pairs(
     return PairwiseComparison(measure, counts, rates, level, parts=len(labels))
 
 
-def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
+def reference_comparisons(sample: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
     """Yield differences from a reference at each target, by `ppv:prevalence=0.02` and the like."""
-    contest = compare_pairs(given, [None], options)
-    places = slice_populations(given, None, options)
+    contest = compare_pairs(sample, [None], options)
+    places = slice_populations(sample, None, options)
     kind = "target" if options.populations else places[0][0]
     models, level = np.arange(contest.models_per_part), contest.level or 0.0
-    for its, population in places:
-        if its != kind or contest.rates is None:
+    for place_kind, population in places:
+        if place_kind != kind or contest.rates is None:
             continue
-        known = contest.rates.measures_at_odds(
+        measures = contest.rates.measures_at_odds(
             contest.measure, models, np.full(len(models), population.ratio)
         )
-        at = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
-        one = known.paired(f"{contest.measure.id}{at}", models)
-        pairs = family_pairs(reference, one.models)
-        family = adjusted_family(one, pairs, level=level, seed=options.seed)
+        suffix = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
+        estimates = measures.paired(f"{contest.measure.id}{suffix}", models)
+        pairs = family_pairs(reference, estimates.models)
+        family = adjusted_family(estimates, pairs, level=level, seed=options.seed)
         if family is not None:
-            values = [Estimate(value) for value in one.values.tolist()]
+            values = [Estimate(value) for value in estimates.values.tolist()]
             rows, margin = float(contest.counts.rows[0]), options.least_difference
             yield from reference_rows(family, values, rows, reference, margin=margin)
 
