@@ -146,11 +146,11 @@ def _sign_test_rows(
         }
 
 
-def _unlike_patterns(counts: TargetCounts, subset: Bools, other: Bools) -> tuple[Bools, Bools]:
-    """Return the target patterns that only a set detects, and that only the other detects."""
+def _unlike_patterns(counts: TargetCounts, subset: Bools, reference: Bools) -> tuple[Bools, Bools]:
+    """Return the target patterns that only a set detects, and that only the reference detects."""
     detected = counts.hits[:, subset].any(axis=1)
-    by_other = counts.hits[:, other].any(axis=1)
-    return np.asarray(detected & ~by_other), np.asarray(by_other & ~detected)
+    by_reference = counts.hits[:, reference].any(axis=1)
+    return np.asarray(detected & ~by_reference), np.asarray(by_reference & ~detected)
 
 
 def _compared_sets(counts: TargetCounts, subset: Bools, reference: Bools) -> Row:
