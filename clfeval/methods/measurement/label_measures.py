@@ -272,7 +272,12 @@ def _by_record(
         return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
     fixed = design.totals == "fixed" or measure.invariant
     found = measure_limits(
-        measure.id, cells, level=level, design=design, known=None if settings else known, **settings
+        measure.id,
+        cells,
+        level=level,
+        design=design,
+        computed=None if settings else known,
+        **settings,
     )
     return found, OF_KIND[measure.interval] if fixed else REGION
 

@@ -179,7 +179,7 @@ def measure_models(
     names = parse_measure_names(metrics) or DEFAULT
     joint = _count_joint_rows(predictions, names)
     if joint.fractional and resamples:
-        raise fractional_weights_error(drawn=True)
+        raise fractional_weights_error(bootstrap=True)
     values = make_evaluator(joint, names, predictions.units_per_row)(joint.n[None])[0]
     bootstrap = NO_BOOTSTRAP
     if resamples != 0 and not joint.fractional:
