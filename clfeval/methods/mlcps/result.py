@@ -75,7 +75,7 @@ def ranking_parameters(ranking: Ranking, compare: str | None, roles: Input) -> d
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
         "compare reference margin missing interval level resamples seed positive"
     )
-    return build_parameters(order, parameters, options, roles, without="by cluster")
+    return build_parameters(order, parameters, options, roles, omitted="by cluster")
 
 
 def ranking_signature(ranking: Ranking, roles: Input, second: MetricValues | None) -> str:

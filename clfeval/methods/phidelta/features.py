@@ -461,7 +461,7 @@ def _feature_parameters(
         features.roles,
         plane,
         options,
-        without="by",
+        omitted="by",
     )
 
 
