@@ -14,8 +14,8 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Document, ResultNote, Row, Rows
 from clfeval.errors import unknown_model_error
 from clfeval.methods import provenance
-from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.few_clusters import explain_missing_limits
+from clfeval.methods.label_comparisons import comparison_rows
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.answer import mars_answer
 from clfeval.methods.mars.lead import (

@@ -14,15 +14,15 @@ from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS
 from clfeval.measures.record import BALANCED
 from clfeval.methods import provenance
-from clfeval.methods.comparison_answer import (
+from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
+from clfeval.methods.estimates import Design
+from clfeval.methods.few_clusters import confidence_level, explain_missing_limits, has_few_clusters
+from clfeval.methods.label_comparisons import (
     SEED,
     best_model_rows,
     comparison_rows,
     slice_comparison_rows,
 )
-from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
-from clfeval.methods.estimates import Design
-from clfeval.methods.few_clusters import confidence_level, explain_missing_limits, has_few_clusters
 from clfeval.methods.measurement.run_means import (
     RowDifferences,
     Runs,

@@ -25,7 +25,6 @@ from clfeval.measures.odds import (
     phi_delta_of_counts,
 )
 from clfeval.measures.record import Population
-from clfeval.methods.comparison_answer import SEED
 from clfeval.methods.confidence_limits import exact_limits, measure_limits, search_ranges
 from clfeval.methods.estimates import (
     RANDOM,
@@ -37,6 +36,7 @@ from clfeval.methods.estimates import (
     estimate_column,
     rows_from_columns,
 )
+from clfeval.methods.label_comparisons import SEED
 from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.run_means import RunMean, RunValues
 from clfeval.methods.measurement.score_measures import bootstrap_limits
