@@ -99,11 +99,11 @@ def reference_answers(
     if not leading:
         return
     title = _lead_title(lead)
-    to = describe_reference(str(leading[0]["reference"]), reference)
+    reference_name = describe_reference(str(leading[0]["reference"]), reference)
     are_pairs = reference == families.ALL_PAIRS and len(leading) > 1
     point_answers = list[Answer]()
     if point is not None and not are_pairs:
-        point_answers += _operating_point(rows, to, level, point)
+        point_answers += _operating_point(rows, reference_name, level, point)
     if point_answers and _operating_point_leads(rows, leading):
         yield point_answers.pop(0)
     if are_pairs:
@@ -114,10 +114,10 @@ def reference_answers(
         text += f"for all pairs){_count_equivalent_pairs(leading, margin)}."
         yield Answer("compared", text, (), lead, float(n_different))
     elif len(leading) == 1:
-        yield _one_model(leading[0], to, title, margin, level)
+        yield _one_model(leading[0], reference_name, title, margin, level)
     else:
         is_best = reference == families.BEST
-        yield _several_models(leading, to, title, margin, level, is_best=is_best)
+        yield _several_models(leading, reference_name, title, margin, level, is_best=is_best)
     yield from point_answers
 
 
@@ -139,13 +139,14 @@ def _net_benefit_answer(
     compared = [row for row in of_all_rows if row["measure"] == "net_benefit"]
     if not compared or all(row["measure"] != lead for row in of_all_rows):
         return
-    to = describe_reference(str(compared[0]["reference"]), reference)
+    reference_name = describe_reference(str(compared[0]["reference"]), reference)
     significant = [row for row in compared if row["verdict"] in (BETTER, WORSE)]
-    text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
+    title = CATALOG["net_benefit"].title
+    text = f"No {title} is significantly different from that of {reference_name}."
     brief = ""
     if significant:
-        text = f"Compared with {to}, {_list_differences(significant, level)}."
-        brief = f"Compared with {to}, {_list_differences(significant, level, most=1)}."
+        text = f"Compared with {reference_name}, {_list_differences(significant, level)}."
+        brief = f"Compared with {reference_name}, {_list_differences(significant, level, most=1)}."
     models = tuple(str(row["model"]) for row in significant)
     answer = Answer("also-compared", text, models, "net_benefit", harm=_has_harm(significant))
     yield replace(answer, brief=brief if significant[1:] else "")
@@ -180,29 +181,29 @@ def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
     return WORSE in verdicts and all(row["verdict"] != WORSE for row in leading)
 
 
-def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
+def _one_model(row: Row, reference: str, title: str, margin: float | None, level: float) -> Answer:
     """Return the sentence that compares one model with the reference."""
     d = as_estimate(row["difference"])
     verdict = row["verdict"]
     model = quote_if_ambiguous(str(row["model"]))
     size = f"in {title}: {_format_difference(row, level)}"
     if verdict in (BETTER, WORSE):
-        text = f"{model} is significantly {verdict} than {to} {size}."
+        text = f"{model} is significantly {verdict} than {reference} {size}."
     elif verdict == EQUIVALENT and margin is not None:
-        text = f"{model} is equivalent to {to} within {format_exact(margin)} {size}."
+        text = f"{model} is equivalent to {reference} within {format_exact(margin)} {size}."
     elif verdict == NOT_WORSE and margin is not None:
-        text = f"{model} is not worse than {to} by {format_exact(margin)} {size}."
+        text = f"{model} is not worse than {reference} by {format_exact(margin)} {size}."
     elif row["method"] == NO_ROW and d.value == 0:
-        text = _same_predictions_text(row, model, to, title)
+        text = _same_predictions_text(row, model, reference, title)
     elif _is_unlimited(row):
-        text = f"There are too few rows to compare {model} with {to} {size}."
+        text = f"There are too few rows to compare {model} with {reference} {size}."
     elif row["p"] is None:
-        text = f"It is unknown whether {model} differs significantly from {to} {size}."
+        text = f"It is unknown whether {model} differs significantly from {reference} {size}."
     else:
-        text = f"{model} is not significantly different from {to} {size}."
+        text = f"{model} is not significantly different from {reference} {size}."
         if margin is not None:
-            text = f"{model} is neither significantly different from {to} nor equivalent within "
-            text += f"{format_exact(margin)} {size}."
+            text = f"{model} is neither significantly different from {reference} nor equivalent "
+            text += f"within {format_exact(margin)} {size}."
         if isinstance(row["detectable"], float):
             text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
             text += f"{format_number(row['detectable'])}."
@@ -230,26 +231,32 @@ def _is_unlimited(row: Row) -> bool:
     return difference.low <= -span and difference.high >= span
 
 
-def _same_predictions_text(row: Row, model: str, to: str, title: str) -> str:
+def _same_predictions_text(row: Row, model: str, reference: str, title: str) -> str:
     """Return the sentence on two models whose predictions differ in no row that counts."""
     measure = CATALOG.get(str(row["measure"]))
     verb = "predicts"
     if measure is not None and measure.needs == "scores":
         verb = "ranks"
     value = format_number(as_estimate(row["new"]).value or 0.0)
-    return f"{model} {verb} every row as {to} does: both have {title} {value}."
+    return f"{model} {verb} every row as {reference} does: both have {title} {value}."
 
 
 def _several_models(
-    rows: Sequence[Row], to: str, title: str, margin: float | None, level: float, *, is_best: bool
+    rows: Sequence[Row],
+    reference: str,
+    title: str,
+    margin: float | None,
+    level: float,
+    *,
+    is_best: bool,
 ) -> Answer:
     """Return the sentence on models better than, worse than or not different from the reference."""
     models = _models_by_verdict(rows)
-    subject = f"{to}, the best on these rows," if is_best else to
+    subject = f"{reference}, the best on these rows," if is_best else reference
     clauses = _verdict_clauses(models, len(rows), margin)
     text = f"Compared with {subject} by {title}, {'; '.join(clauses)}."
     if len(models.get(TOO_FEW_ROWS, ())) == len(rows):
-        text = f"There are too few rows to compare the other models with {to} in {title}."
+        text = f"There are too few rows to compare the other models with {reference} in {title}."
     if len(models.get(UNDECIDED, ())) == len(rows):
         text = f"No other model differs significantly from {subject.rstrip(',')} in {title}"
         text += "" if margin is None else f", and none is equivalent within {format_exact(margin)}"
@@ -319,7 +326,7 @@ def _brief_comparison(rows: Sequence[Row], opening: str) -> str:
 
 
 def _operating_point(
-    rows: Sequence[Row], to: str, level: float, point: OperatingPoint
+    rows: Sequence[Row], reference: str, level: float, point: OperatingPoint
 ) -> Iterator[Answer]:
     """Yield the sentence on rates at the threshold that differ from those of the reference."""
     rates = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
@@ -329,19 +336,19 @@ def _operating_point(
     changed = _changed_rates(rates)
     if not changed:
         who = f"{quote_if_ambiguous(models[0])} is not" if len(models) == 1 else "no model is"
-        text = f"{point.threshold}, {who} significantly different from {to} in "
+        text = f"{point.threshold}, {who} significantly different from {reference} in "
         text += f"{' or '.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
     brief = ""
     if len(models) == 1:
-        parts = [_detection_difference(row, to, level, point) for row in changed]
+        parts = [_detection_difference(row, reference, level, point) for row in changed]
         text = f"{point.threshold}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
         measures = {row["measure"] for row in changed}
         others = [name for name in OPERATING_POINT if name not in measures]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
-        opening = f"{point.threshold}, compared with {to}, "
+        opening = f"{point.threshold}, compared with {reference}, "
         text = f"{opening}{_list_differences(changed, level)}"
         if changed[1:]:
             brief = f"{opening}{_list_differences(changed, level, most=1)}."
@@ -373,7 +380,7 @@ def _has_harm(rows: Sequence[Row]) -> bool:
     return any(row["verdict"] == WORSE for row in rows)
 
 
-def _detection_difference(row: Row, to: str, level: float, point: OperatingPoint) -> str:
+def _detection_difference(row: Row, reference: str, level: float, point: OperatingPoint) -> str:
     """Return the phrase on the difference in detected positives or in flagged negatives."""
     difference = as_estimate(row["difference"]).value or 0.0
     is_sensitivity = row["measure"] == OPERATING_POINT[0]
@@ -383,7 +390,7 @@ def _detection_difference(row: Row, to: str, level: float, point: OperatingPoint
     if rows is not None:
         amount = f"{abs(difference) * rows:,.4g} {amount} of {format_rows(rows)}"
     size = f"{row['measure']} {_format_difference(row, level)}"
-    return f"{verb} {amount} {kind} than {to} ({size})"
+    return f"{verb} {amount} {kind} than {reference} ({size})"
 
 
 def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:

@@ -71,16 +71,16 @@ def measure_limits(
     method = by or measure.interval
     is_sampled = cells.sampled & (not measure.invariant)
     if not is_sampled.any():
-        return _where_known(measure, cells, method, level, design)
+        return _limits_at_known_ratio(measure, cells, method, level, design)
     limits = np.full((2, len(is_sampled)), np.nan)
     if not is_sampled.all():
-        limits[:, ~is_sampled] = _where_known(
+        limits[:, ~is_sampled] = _limits_at_known_ratio(
             measure, cells.select(~is_sampled), method, level, design
         )
     sampled = cells.select(is_sampled)
     exact = exact_limits(name, sampled, level=level, design=design, beta=beta)
     if exact is None and design.totals == "fixed":
-        exact = _where_known(measure, sampled, method, level, design)
+        exact = _limits_at_known_ratio(measure, sampled, method, level, design)
     limits[:, is_sampled] = exact or _ranges_over_sample([measure], sampled, level)[0]
     return limits[0], limits[1]
 
@@ -166,7 +166,7 @@ def share_degrees_of_freedom(measure: Measure, cells: Cells) -> Floats:
     return np.asarray(sizes[0] - 1)
 
 
-def _where_known(
+def _limits_at_known_ratio(
     measure: Measure, cells: Cells, method: str, level: float, design: Design
 ) -> Limits:
     """Return confidence limits at a known class ratio by the named method."""

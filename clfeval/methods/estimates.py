@@ -151,7 +151,7 @@ def estimate_column(
     low, high = bounds or (np.full(len(values), np.nan),) * 2
     lists = (np.asarray(column).tolist() for column in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
-    estimates = [make_estimate(*three) for three in zip(*lists, strict=True)]
+    estimates = [make_estimate(*numbers) for numbers in zip(*lists, strict=True)]
     for i in np.flatnonzero(np.isnan(values)).tolist():
         table = Confusion(*(cell[i] for cell in tables))
         estimates[i] = Estimate(None, reason=undefined_reason(undefined, table))

@@ -220,7 +220,7 @@ class UsedThreshold(NamedTuple):
     rule: str | None  # None if not chosen
     threshold: float | None  # None for labels, and above every score
     expected: ConfusionCounts  # on new data
-    here: ConfusionCounts
+    observed: ConfusionCounts
     risk: float | None = None  # threshold probability of net benefit
 
 
@@ -242,7 +242,7 @@ def prevalence_rows(
     """
     models = np.arange(len(used))
     expected = concatenate_counts(dict(enumerate(model.expected for model in used)))[1]
-    observed = concatenate_counts(dict(enumerate(model.here for model in used)))[1]
+    observed = concatenate_counts(dict(enumerate(model.observed for model in used)))[1]
     tuner = TunedModels(sample, options, (None,) * len(used), expected)
     rows = list[Row]()
     for kind, population in places:
@@ -293,7 +293,8 @@ def _net_benefit_gain(
     costs = _outcome_costs(tuner, risk)
     if costs is None:
         return Estimate(None, reason="needs_threshold")
-    exchange, ratio = costs.exchange, tables[0].ratio[i].item()
+    exchange = costs.exchange
+    ratio = tables[0].ratio[i].item()
     if ratio <= exchange:  # treat-all is not better than treat-none
         return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
     loss = OutcomeCosts(fp=0.0, fn=1.0, tn=exchange)

@@ -66,7 +66,8 @@ def _comparison_answers(
 ) -> Iterator[Answer]:
     """Yield sentences on differences from the reference, or from the best model."""
     if "comparisons" in tables:
-        measure, reference = MEASURE[options.target], str(options.reference)
+        measure = MEASURE[options.target]
+        reference = str(options.reference)
         margin = options.margin.get(measure)
         rows = tables["comparisons"]
         yield from reference_answers(rows, measure, reference, margin, options.level)

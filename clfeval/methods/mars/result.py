@@ -199,7 +199,8 @@ def _top_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[
     """Yield notes where --top flags every row, or more rows than it says."""
     if predictions.top is None:
         return
-    limit, rows = predictions.top.count, predictions.patterns.rows
+    limit = predictions.top.count
+    rows = predictions.patterns.rows
     tied = [f"'{name}' {n:g}" for name, n in predictions.top.taken.items() if n > limit]
     if limit > rows:
         text = f"{OPTION}--top{END} {options.top} flags every row: the table has {rows}"

@@ -203,7 +203,7 @@ def _label_limits(
     """Return the limits of a measure by the requested or the default method, and its name."""
     measure = requested.measure
     level = settings.wanted.level
-    interval = settings.wanted.how
+    interval = settings.wanted.method
     if level is None:
         return None, NONE
     if interval == "bootstrap":
@@ -247,7 +247,7 @@ def label_ranges(
     measures: Iterable[RequestedMeasure], counts: ConfusionCounts, wanted: IntervalSettings
 ) -> dict[str, Limits]:
     """Return the default limits of measures that are ranges over a region, found together."""
-    if wanted.level is None or wanted.how == "bootstrap":
+    if wanted.level is None or wanted.method == "bootstrap":
         return {}
     names = [one.measure.id for one in measures if not one.settings]
     design = Design(wanted.totals)

@@ -332,7 +332,8 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
 
 def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator[StabilityClaim]:
     """Yield the number of splits in which a first model is first; who: its name, if only one."""
-    rows, k = result.tables.get("splits", ()), result.summary["models"]
+    rows = result.tables.get("splits", ())
+    k = result.summary["models"]
     splits = len(rows) // k
     wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
     if splits and (who or 2 * wins > splits):

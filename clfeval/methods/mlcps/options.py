@@ -213,9 +213,11 @@ def _expand_settings(settings: Mapping[str, T], metrics: Sequence[str]) -> dict[
     """Replace globs by the metrics they match, and synonyms of measures; keep unknown names."""
     expanded: dict[str, T] = {}
     for name, value in settings.items():
-        meant = _matching_metrics(name, metrics)
-        expanded |= {metric: value for metric in meant if metric == name or metric not in settings}
-        if not meant:
+        matches = _matching_metrics(name, metrics)
+        expanded |= {
+            metric: value for metric in matches if metric == name or metric not in settings
+        }
+        if not matches:
             expanded[name] = value
     return expanded
 

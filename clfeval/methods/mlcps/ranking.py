@@ -476,7 +476,8 @@ def _first_dominators(ranks: Levels, judges: Ints, models: Ints) -> Ints:
             remaining &= sets.take(set_of_rank.take(ranks[row].take(models[places])), axis=0)
             if step % _PAUSE == 0 or step == len(rows) - 1:
                 is_open = remaining.any(axis=1)
-                places, remaining = places[is_open], remaining[is_open]
+                places = places[is_open]
+                remaining = remaining[is_open]
                 if not len(places):
                     break
         word = np.argmax(remaining != 0, axis=1)

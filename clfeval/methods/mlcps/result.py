@@ -440,7 +440,7 @@ def _redundant_metric_rows(ranking: Ranking) -> list[Row]:
     used = {*lower, *(scale.metric for scale in ranking.scales if scale.weight > 0)}
     lower |= {scale.metric: scale.best == "min" for scale in ranking.scales}
     places = [place for place, metric in enumerate(table.metrics) if metric in used]
-    minimized = [metric for metric, yes in lower.items() if yes]
+    minimized = [metric for metric, is_lower in lower.items() if is_lower]
     return redundant_rows(
         [table.metrics[place] for place in places], table.values[:, places], minimized
     )

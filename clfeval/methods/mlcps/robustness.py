@@ -92,16 +92,16 @@ def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bool
 
 def _all_pairs(a: Real, w: Real) -> Real:
     """Return sums over all pairs, (k, m), without the cancellation of (S**2 - squares) / 2."""
-    ours = a[:, :_BLOCK]
-    theirs = w[:, :_BLOCK]
-    total = _matrix_product(_pair_products(ours), _pair_products(theirs))
+    block = a[:, :_BLOCK]
+    block_weights = w[:, :_BLOCK]
+    total = _matrix_product(_pair_products(block), _pair_products(block_weights))
     if a.shape[1] > _BLOCK:
-        sums = _matrix_product(ours, theirs)
+        sums = _matrix_product(block, block_weights)
         for start in range(_BLOCK, a.shape[1], _BLOCK):
-            ours = a[:, start : start + _BLOCK]
-            theirs = w[:, start : start + _BLOCK]
-            block_sums = _matrix_product(ours, theirs)
-            total += _matrix_product(_pair_products(ours), _pair_products(theirs))
+            block = a[:, start : start + _BLOCK]
+            block_weights = w[:, start : start + _BLOCK]
+            block_sums = _matrix_product(block, block_weights)
+            total += _matrix_product(_pair_products(block), _pair_products(block_weights))
             total += sums * block_sums
             sums += block_sums
     return total
@@ -145,11 +145,14 @@ def redundant_rows(
         words = equivalence_formula(metrics[i], metrics[j])
         number = None if np.isnan(r[i, j]) else float(r[i, j])
         if is_identical:
-            reason, note = "identical", words or "equal values for every model"
+            reason = "identical"
+            note = words or "equal values for every model"
         elif words:
-            reason, note = "same measure", words
+            reason = "same measure"
+            note = words
         elif number is not None and abs(number) > CLOSE:
-            reason, note = "correlated", f"r = {number:.5f} over {models_phrase}"
+            reason = "correlated"
+            note = f"r = {number:.5f} over {models_phrase}"
         else:
             continue
         if sign[i] * sign[j] * (1.0 if is_identical else number or 0.0) < -CLOSE:
@@ -280,7 +283,9 @@ def area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:
             yield None, doubled if n == RAYS else None
             continue
         if i == 0:
-            rest = products[:, 1:-1].sum(axis=1)
+            remaining = products[:, 1:-1].sum(axis=1)
         else:
-            rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
-        yield rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
+            remaining = (up_to[:, i - 2] if i > 1 else 0.0) + (
+                onward[:, i + 1] if i < n - 1 else 0.0
+            )
+        yield remaining + rays[:, i - 1] * rays[:, (i + 1) % n], doubled

@@ -178,8 +178,8 @@ def _make_scale(
 
 def _has_known_side(metric: str) -> bool:
     """Return whether the name of a metric says whether higher or lower is better."""
-    sides = (higher_is_better_by_name, lower_is_better_by_name, is_negated_loss)
-    return any(says_it(metric) for says_it in sides)
+    name_tests = (higher_is_better_by_name, lower_is_better_by_name, is_negated_loss)
+    return any(is_side_of(metric) for is_side_of in name_tests)
 
 
 def _has_unknown_direction(table: MetricValues, place: int, *, is_free: bool) -> bool:

@@ -297,7 +297,9 @@ def _tied_features_answer(strongest: StrongestFeatures, size: float, chance: str
 
 def _single_feature_answer(row: Row, delta: Estimate, chance: str, level: float) -> Answer:
     """Return the sentence on the feature with the largest |delta|, corrected if it has a cut."""
-    name, rule, threshold = str(row["feature"]), row["rule"], row["cut"]
+    name = str(row["feature"])
+    rule = row["rule"]
+    threshold = row["cut"]
     subject = quote_if_ambiguous(name)
     if rule in (">", ">=") and isinstance(threshold, float):
         subject += f" ({rule} {threshold:.4g})"

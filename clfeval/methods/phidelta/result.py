@@ -323,7 +323,8 @@ def _evaluate_curves(
         scores_by_slice = predictions.scores(i)
         digests[model.name] = scores_by_slice[None].digest()
         for label in sample.slices:
-            scores, curve = scores_by_slice[label], None
+            scores = scores_by_slice[label]
+            curve = None
             if scores.positives.sum() and scores.negatives.sum():
                 curve = PhiDeltaCurve.from_scores(scores)
                 points += point_rows(label, model.name, curve, point_limit)

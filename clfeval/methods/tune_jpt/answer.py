@@ -280,7 +280,8 @@ class TuneAnswers:
     def _sentence(
         self, rows: Sequence[Row], lead: LeadingModels, constant: str, *, tail: bool
     ) -> Answer:
-        names, cell = lead.names, lead.cell
+        names = lead.names
+        cell = lead.cell
         threshold = _common_threshold(rows)
         opening = prevalence_phrase(rows[0]) + (f" and {threshold}" if threshold else "")
         most = f"{self._most} {self.short if tail else self.title}"

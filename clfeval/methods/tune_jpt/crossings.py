@@ -100,7 +100,8 @@ def follow_difference_signs(
     contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
 ) -> DifferenceSigns:
     """Return the signs of differences of pairs (q,), by part, on a fine grid of `ratios` (g,)."""
-    k, size = contest.models_per_part, len(ratios)
+    k = contest.models_per_part
+    size = len(ratios)
     signs_by_pair = DifferenceSigns.unmeasured(len(first))
     parts_at_once = max(1, _CELLS // (k * size))
     pairs_at_once = max(1, _BLOCK // size)
@@ -143,7 +144,7 @@ def find_crossings(
             for turn, (*_, d_tp, d_fp) in zip(signs.turns, differences, strict=True)
             if d_tp or d_fp
         ]
-        crossings = _halved_down(contest, ratios, turns)
+        crossings = _bisect_turns(contest, ratios, turns)
         uncrossed = np.setdiff1d(uncrossed, [crossing[0] for crossing in crossings])
         signs = signs.without_turns(uncrossed)
     columns = list(zip(*crossings, strict=True)) or [()] * 4
@@ -180,7 +181,7 @@ def _linear_crossings(
     return crossings
 
 
-def _halved_down(
+def _bisect_turns(
     contest: PairwiseComparison, ratios: Floats, turns: Sequence[Turn]
 ) -> list[Crossing]:
     """Return the pair, its leaders below and above, and odds of each crossing, by bisection."""
@@ -382,15 +383,20 @@ def _no_crossing_cells(
     for defined, differ, leader, everywhere, somewhere in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        reason, name, words = "none", None, ""
+        reason = "none"
+        name = None
+        words = ""
         if not defined:
-            reason, words = "undefined", "undefined for at least one model"
+            reason = "undefined"
+            words = "undefined for at least one model"
         elif not differ:
-            reason, words = "identical", "equal at every class ratio"
+            reason = "identical"
+            words = "equal at every class ratio"
         else:
             name = contest.counts.models[leader]
             if contest.measure.invariant:
-                reason, words = "invariant", "does not depend on the class ratio; "
+                reason = "invariant"
+                words = "does not depend on the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
                 extent = "at some ratios" if somewhere else "nowhere"

@@ -49,7 +49,8 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
             np.repeat(weight, k),
             np.repeat(rows, k),
         )
-    sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
+    sizes = np.stack([counts.positives, counts.negatives])
+    total = counts.rows
     rates = divide(np.stack([counts.tp, counts.fp]), sizes)
     covariance = divide(rates * (1 - rates), sizes) * divide(total, total - 1)
     return RateCovariance(
@@ -59,16 +60,17 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
 
 def _part_covariance(patterns: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
     """Return covariance, differ, sizes, weight and parts of `RateCovariance` of a part."""
-    n, owned = patterns.n, patterns.clusters
+    n = patterns.n
+    clusters = patterns.clusters
     classes = [_class_covariance(patterns, rows) for rows in (patterns.truth, ~patterns.truth)]
     covariances, differ, influence = zip(*classes, strict=True)
-    if owned is None:
+    if clusters is None:
         units = float(n.sum())
         independent = np.zeros_like(covariances[0])
         products = np.block([[covariances[0], independent], [independent, covariances[1]]])
     else:
-        units = 0.0 if owned.too_few else owned.size
-        products = owned.products(np.concatenate(influence))
+        units = 0.0 if clusters.too_few else clusters.size
+        products = clusters.products(np.concatenate(influence))
     weight = float(n.sum() / class_sizes(patterns, 2).sum())
     sizes = effective_class_sizes(patterns, 2)[::-1]  # of negatives first
     return mean_covariance(products, 1.0, units), np.array(differ), sizes, weight, units
@@ -170,7 +172,8 @@ def reference_comparisons(sample: Sample, options: TuneOptions, reference: str) 
     contest = compare_pairs(sample, [None], options)
     places = slice_populations(sample, None, options)
     kind = "target" if options.populations else places[0][0]
-    models, level = np.arange(contest.models_per_part), contest.level or 0.0
+    models = np.arange(contest.models_per_part)
+    level = contest.level or 0.0
     for place_kind, population in places:
         if place_kind != kind or contest.rates is None:
             continue
@@ -183,7 +186,8 @@ def reference_comparisons(sample: Sample, options: TuneOptions, reference: str) 
         family = adjusted_family(estimates, pairs, level=level, seed=options.seed)
         if family is not None:
             values = [Estimate(value) for value in estimates.values.tolist()]
-            rows, margin = float(contest.counts.rows[0]), options.least_difference
+            rows = float(contest.counts.rows[0])
+            margin = options.least_difference
             yield from reference_rows(family, values, rows, reference, margin=margin)
 
 
@@ -204,7 +208,8 @@ def winner_rows(
     """
     if not places:
         return
-    margin, is_tested = options.least_difference, contest.level is not None
+    margin = options.least_difference
+    is_tested = contest.level is not None
     leaders = _leading_models(contest, places, options)
     for (part, kind, population), leader in zip(places, leaders, strict=True):
         row: dict[str, Any] = {
@@ -249,7 +254,8 @@ class LeadingModel:
 
     def cells(self, *, is_tested: bool) -> dict[str, Any]:
         """Return the columns `leader`, `value`, `winner` and `tied`; is_tested: with a level."""
-        name, rivals = self.models[self.place], self.rivals
+        name = self.models[self.place]
+        rivals = self.rivals
         tied = [self.models[j] for j in rivals if self.tied[j]]
         wins = self.defined and not tied and bool(rivals) and is_tested
         return {
@@ -313,7 +319,8 @@ def _leading_models(
     contest: PairwiseComparison, places: Sequence[tuple[int, str, Population]], options: TuneOptions
 ) -> Iterator[LeadingModel]:
     """Yield the best model of each place; of equal values the first."""
-    k, names = contest.models_per_part, contest.counts.models
+    k = contest.models_per_part
+    names = contest.counts.models
     at_ratios = ModelsAtRatios.from_places(contest, places)
     tests = _test_leaders(contest, at_ratios, options, swept=places[0][1] == "sweep")
     undefined = np.isnan(at_ratios.values)
@@ -394,7 +401,8 @@ def _margin_cells(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
             change = Change(none, none, lead, float(lead.low <= 0))
             verdicts[name] = change.verdict("", 0.5, margin=margin, best="max")
             limits.append(lead.low)
-    distinct, verdict = {*verdicts.values()}, None
+    distinct = {*verdicts.values()}
+    verdict = None
     if verdicts and len(verdicts) == len(leads):
         mixed = UNDECIDED if UNDECIDED in distinct else NOT_WORSE
         verdict = distinct.pop() if len(distinct) == 1 else mixed

@@ -127,7 +127,8 @@ _NOTES = {
 
 def tuning_parameters(sample: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
-    sweep, stakes = options.swept, options.outcome_costs
+    sweep = options.swept
+    stakes = options.outcome_costs
     has_limits = sample.sampled and not has_few_clusters(sample.patterns.get(None))
     interval = options.interval if has_limits else "none"
     kind = interval if interval in ("bootstrap", "none") else "exact"
@@ -165,7 +166,8 @@ def tuning_parameters(sample: Sample, options: TuneOptions) -> dict[str, Any]:
 
 def tuning_signature(sample: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
-    sweep, stakes = options.swept, options.outcome_costs
+    sweep = options.swept
+    stakes = options.outcome_costs
     intervals = "none"
     if options.confidence is not None:
         intervals = f"{options.interval}-{options.level!r}"
@@ -291,11 +293,11 @@ def tuning_notes(
             options.populations or options.prevalence_range or options.prevalence_beta
         ),
     }
-    yield from (ResultNote(code, _NOTES[code]) for code, yes in first.items() if yes)
+    yield from (ResultNote(code, _NOTES[code]) for code, applies in first.items() if applies)
     if sample.sampled:
         yield from (*_missing_class_notes(sample), *_small_class_notes(sample))
     yield from _one_sided(tables["models"])
-    for code in (code for code, yes in others.items() if yes):
+    for code in (code for code, applies in others.items() if applies):
         yield ResultNote(code, _NOTES[code].format(**phrases))
     yield ResultNote("advice", _NOTES["advice"])
     if sample.counted is not None:
@@ -355,7 +357,8 @@ def _one_sided(rows: Rows) -> Iterator[ResultNote]:
 
 def sample_from_table(sample: Sample) -> Sample:
     """Return the sample of a table; DataError if it lacks a class."""
-    column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
+    column = None
+    hint = "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.counted is not None:
         column = sample.counted.truth
         classes = f"'{column}' holds {list_names(sample.counted.classes)}"

@@ -157,7 +157,8 @@ def _posterior_rates(
     cells: Cells, level: float, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return draws of both rates of a model from their posteriors, correlated with clusters."""
-    correlation, effective = 0.0, cells
+    correlation = 0.0
+    effective = cells
     if cells.sums is not None:  # each rate by itself, then together
         divisors = rate_divisors(
             cells.sums, cells.totals, np.zeros((2, 1)), level=level, largest=cells.largest
@@ -414,12 +415,12 @@ def _rule_rows(
     places = thresholds.places
     columns = (numbers.tolist() for numbers in (points.thresholds, points.tp, points.fp))
     curve = list(zip(*columns, strict=True))
-    tables = float_confusion(thresholds.choice.here)
+    tables = float_confusion(thresholds.choice.observed)
     for i, rule in enumerate(thresholds.rules):
         if rule.name not in measures:  # that of the best usable threshold alone
             continue
         kind, population = places[i % len(places)]
-        place = int(thresholds.choice.at[i])
+        place = int(thresholds.choice.positions[i])
         table = Confusion(tables.tp[i], tables.fp[i], tables.fn[i], tables.tn[i])
         best = _best_estimate(rule, table, curve, place)
         yield {
@@ -464,7 +465,7 @@ def _corrected_estimates(
     """Yield the values of each rule expected on new data, with limits computed together."""
     choices = {i: thresholds.choice for i, thresholds in enumerate(models)}
     expected = concatenate_counts({i: choice.expected for i, choice in choices.items()})[1]
-    observed = concatenate_counts({i: choice.here for i, choice in choices.items()})[1]
+    observed = concatenate_counts({i: choice.observed for i, choice in choices.items()})[1]
     tuner = TunedModels(sample, options, (None,) * len(expected.models), expected)
     names = np.array([rule.name for thresholds in models for rule in thresholds.rules])
     ratios = _ratios_of_rules(models)
@@ -507,7 +508,8 @@ def _threshold_cells(
     """Return the cells of a threshold; points: threshold, true and false positives."""
     if place < 0:
         return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
-    (threshold, tp, fp), (_, p, n) = points[place], points[-1]
+    (threshold, tp, fp) = points[place]
+    (_, p, n) = points[-1]
     rule = "always positive" if place == len(points) - 1 else "score >= t"
     cells = {"threshold": threshold if place else None, "rule": rule if place else "never positive"}
     return {**cells, "sensitivity": tp / p, "specificity": 1 - fp / n}
