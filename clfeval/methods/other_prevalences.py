@@ -70,13 +70,13 @@ class TunedModels:
         """The level of intervals; None without intervals or counts."""
         return self.options.confidence if self.sample.sampled else None
 
-    def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
+    def model_columns(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns of slice and model."""
         names = self.counts.models
         return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
 
     def limits(
-        self, name: str, cells: Cells, known_limits: Mapping[str, Limits] | None = None
+        self, name: str, cells: Cells, computed: Mapping[str, Limits] | None = None
     ) -> Limits:
         """Return the limits of a measure by formula, NaN without intervals."""
         options = self.options
@@ -91,13 +91,13 @@ class TunedModels:
             design=Design(options.totals, method),
             beta=options.beta,
             stakes=options.outcome_costs,
-            computed=known_limits,
+            computed=computed,
         )
 
     def estimates(
         self, name: str, cells: Cells, observed: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
-        """Return a measure of tables, times `times`, with limits extended to that of `chosen`."""
+        """Return a measure of tables, times `times`, with limits extended to that of `observed`."""
         value, observed_value = (
             self.values(name, tables) * times for tables in (cells, observed or cells)
         )
@@ -124,7 +124,7 @@ class TunedModels:
         total = self.counts.rows.tolist()
         thresholds = self.sample.thresholds
         columns: dict[str, Sequence[Any]] = {
-            **self.who(models),
+            **self.model_columns(models),
             "population": kinds,
             "prevalence": [place.population and place.population.prevalence for place in places],
             "odds": [place.population and place.population.odds for place in places],

@@ -58,9 +58,9 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
         rows_by_odds.setdefault(row["odds"], []).append(row)
     sentences = TuneAnswers(tables, parameters, _compared_measure(rows[0], parameters))
     if len({row["model"] for row in rows}) > 1:
-        answers = [*sentences.best(list(rows_by_odds.values())[:TARGETS])]
-        title = sentences.short if answers[0].code == "best-at" else sentences.title
-        answers += sentences.changes(title)
+        answers = [*sentences.population_answers(list(rows_by_odds.values())[:TARGETS])]
+        title = sentences.short_title if answers[0].code == "best-at" else sentences.title
+        answers += sentences.lead_change_answers(title)
         if compared := tables.get("comparisons"):
             ties = ("not-significantly-different", "significantly-worse")
             first, *others = (answer for answer in answers if answer.code not in ties)
@@ -69,7 +69,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
         answers = [
             answer
             for number, row in enumerate(rows[:TARGETS])
-            for answer in sentences.usable([row], further=number > 0)
+            for answer in sentences.predictive_value_answers([row], further=number > 0)
         ]
     return tuple(answers[:MOST])
 
@@ -119,11 +119,11 @@ class TuneAnswers:
         return "accuracy (TAR)" if accuracy else measure_title(name, self.parameters.get("beta"))
 
     @property
-    def short(self) -> str:
+    def short_title(self) -> str:
         """The title without its explanation."""
         return self.title.split(" (")[0]
 
-    def best(self, populations: Sequence[Sequence[Row]]) -> Iterator[Answer]:
+    def population_answers(self, populations: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield sentences on the best model of each population; first also predictive values.
 
         At a target prevalence that is the model of a report, unless a measure is named.
@@ -138,14 +138,14 @@ class TuneAnswers:
                 text = f"{prevalence_phrase(rows[0])}, {self.title} is undefined for every model."
                 yield Answer("no-leader", text, (), self.measure)
                 continue
-            constant = self._constant(rows[0], lead.cell)
+            constant = self._better_constant(rows[0], lead.cell)
             if constant and self.measure == ACCURACY:
-                yield from self.usable(rows, further=number > 0)
+                yield from self.predictive_value_answers(rows, further=number > 0)
                 if not number:
                     yield self._constant_answer(rows, constant)
                     yield from self._margin_answer(rows)
                 continue
-            yield self._sentence(rows, lead, constant, tail=number > 0)
+            yield self._best_model_answer(rows, lead, constant, tail=number > 0)
             if number:
                 continue
             if ties := describe_ties(lead.tied, lead.worse, most=NAMES):
@@ -157,7 +157,7 @@ class TuneAnswers:
             yield from self._margin_answer(rows)
             if len(populations) < TARGETS:
                 is_single = rows[0]["population"] == "sample" and len(lead.names) == 1
-                yield from self.usable(rows, lead.names[0], further=is_single)
+                yield from self.predictive_value_answers(rows, lead.names[0], further=is_single)
 
     def _leads_as_report(self, populations: Sequence[Sequence[Row]]) -> bool:
         """Return whether the model of a report leads: at a target, without a named measure."""
@@ -168,16 +168,16 @@ class TuneAnswers:
     def _report_model_answers(self, populations: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield sentences on predictive values of the model of a report, and on its ties."""
         for number, rows in enumerate(populations):
-            yield from self.usable(rows, further=number > 0)
+            yield from self.predictive_value_answers(rows, further=number > 0)
         yield from self._ties_answer()
         rows = populations[0]
         lead = self.lead(rows)
-        constant = "" if lead is None else self._constant(rows[0], lead.cell)
+        constant = "" if lead is None else self._better_constant(rows[0], lead.cell)
         if lead is not None and constant and self.measure == ACCURACY:
             if not self._has_net_benefit:  # which says more than the accuracy
                 yield self._constant_answer(rows, constant)
         elif lead is not None and len(populations) == 1:
-            yield self._sentence(rows, lead, constant, tail=True)
+            yield self._best_model_answer(rows, lead, constant, tail=True)
         yield from self._margin_answer(rows)
 
     @property
@@ -253,7 +253,7 @@ class TuneAnswers:
             are = "is" if len(equivalent) == 1 else "are"
             equivalence = f"{join_names(equivalent, most=NAMES)} {are} equivalent to {leader}"
             claim = equivalence + ("" if verdict == EQUIVALENT else f"; {claim}")
-        text = f"With a margin of {format_exact(margin)} in {self.short}, {claim}."
+        text = f"With a margin of {format_exact(margin)} in {self.short_title}, {claim}."
         yield Answer("margin", text, tuple(equivalent), self.measure)
 
     def _winner_row(self, rows: Sequence[Row]) -> Row | None:
@@ -270,21 +270,21 @@ class TuneAnswers:
         return -1 if CATALOG[str(self.measure)].best == "min" else 1
 
     @property
-    def _most(self) -> str:
+    def _superlative(self) -> str:
         return "lowest" if self._sign < 0 else "highest"
 
     def _values(self, rows: Sequence[Row]) -> dict[str, float]:
         sizes = {str(row["model"]): sort_value(row.get(str(self.measure))) for row in rows}
         return {name: size for name, size in sizes.items() if size is not None}
 
-    def _sentence(
+    def _best_model_answer(
         self, rows: Sequence[Row], lead: LeadingModels, constant: str, *, tail: bool
     ) -> Answer:
         names = lead.names
         cell = lead.cell
         threshold = _common_threshold(rows)
         opening = prevalence_phrase(rows[0]) + (f" and {threshold}" if threshold else "")
-        most = f"{self._most} {self.short if tail else self.title}"
+        most = f"{self._superlative} {self.short_title if tail else self.title}"
         value = _with_limits(cell, self.parameters.get("level", 0.95))
         text = f"{opening}, {_who_has(names)} the {most}: {value}"
         if lead.only:
@@ -294,7 +294,7 @@ class TuneAnswers:
         text += f"; {constant} is better" if constant else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
-    def _constant(self, row: Row, cell: Estimate) -> str:
+    def _better_constant(self, row: Row, cell: Estimate) -> str:
         """Return the constant prediction that is better than the best model; empty if none is."""
         size = sort_value(cell)
         p = float(str(row["prevalence"]))
@@ -312,7 +312,7 @@ class TuneAnswers:
                 return f"predicting every row {label} ({format_close(value, 3)})"
         return ""
 
-    def usable(
+    def predictive_value_answers(
         self, rows: Sequence[Row], name: str | None = None, *, further: bool = False
     ) -> Iterator[Answer]:
         """Yield the sentence on predictive values of a model, or the first, at its threshold.
@@ -327,7 +327,7 @@ class TuneAnswers:
                 yield prevalence_answer(row, self.parameters["level"], further=is_further)
                 return
 
-    def changes(self, title: str) -> Iterator[Answer]:
+    def lead_change_answers(self, title: str) -> Iterator[Answer]:
         """Yield the sentence on the leading models over the sweep; title: of the measure."""
         swept = [
             row
@@ -341,14 +341,14 @@ class TuneAnswers:
         if len(runs) == 1:
             names = runs[0][0]
             count = format_count(len(swept), "class ratio")
-            text = f"{_who_has(names)} the {self._most} {title} at all {count}"
+            text = f"{_who_has(names)} the {self._superlative} {title} at all {count}"
             text += f" {range_phrase}" if range_phrase else ""
-            text += f"{self._significant(swept, names)}."
+            text += f"{self._significance_phrase(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
             clauses = self._change_clauses(runs, swept, title)
             text = ", ".join(clauses) + (f" ({range_phrase})" if range_phrase else "")
-            text += f"{self._significant(swept)}."
+            text += f"{self._significance_phrase(swept)}."
             names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
             yield Answer("lead-changes", text, names, self.measure)
 
@@ -356,10 +356,12 @@ class TuneAnswers:
         self, runs: Sequence[tuple[tuple[str, ...], Row]], swept: Sequence[Row], title: str
     ) -> list[str]:
         """Return a clause for each run of leading models, with the prevalences between them."""
-        most = self._most.replace("est", "er") if len(self._models) == 2 else self._most
+        most = (
+            self._superlative.replace("est", "er") if len(self._models) == 2 else self._superlative
+        )
         clauses = [f"{_who_has(runs[0][0])} the {most} {title} below prevalence "]
         for (first, _), (second, row) in pairwise(runs):
-            crossing = self._crossing(first[0], second[0], swept, row)
+            crossing = self._crossing_prevalence(first[0], second[0], swept, row)
             clauses[0] += crossing if len(clauses) == 1 else ""
             position = f"from {crossing}" if len(clauses) > 1 else "above"
             clauses.append(f"{join_names(second)} {position}")
@@ -384,7 +386,7 @@ class TuneAnswers:
                 runs.append((leaders, row))
         return runs
 
-    def _significant(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
+    def _significance_phrase(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
         """Return the phrase on the number of ratios at which the lead is significant."""
         tied = [
             {*row["tied"]} - {*names} if isinstance(row["tied"], list) else set() for row in swept
@@ -408,7 +410,9 @@ class TuneAnswers:
     def _models(self) -> set[Any]:
         return {row["model"] for row in self.tables["models"]}
 
-    def _crossing(self, first: str, second: str, swept: Sequence[Row], next_row: Row) -> str:
+    def _crossing_prevalence(
+        self, first: str, second: str, swept: Sequence[Row], next_row: Row
+    ) -> str:
         """Return the prevalence at which two models cross; else the next one of the sweep."""
         end = float(str(next_row["prevalence"]))
         prevalences = (float(str(row["prevalence"])) for row in swept)

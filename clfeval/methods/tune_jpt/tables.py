@@ -85,7 +85,7 @@ def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
     }
     return rows_from_columns(
         {
-            **tuner.who(models),
+            **tuner.model_columns(models),
             "population": kinds,
             "prevalence": [population.prevalence for population in populations],
             "odds": [population.odds for population in populations],
