@@ -131,7 +131,7 @@ def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
         notes.append(ResultNote("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.expand_globs(DEFAULT)
     given = measure_predictions(counted, DEFAULT, options)
-    found = mlcps_result(given, options, sample.roles, second=None)
+    found = mlcps_result(given, options, sample.roles, other=None)
     return replace(found, warnings=(*found.warnings, *notes))
 
 

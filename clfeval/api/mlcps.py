@@ -87,7 +87,7 @@ def mlcps(
     if other is not None:
         apply_scales(other, scales)
     facts = {"models": len(given.models), "metrics": len(given.metrics)}
-    yield PreparedResult(lambda: mlcps_result(given, options, said, second=other), facts)
+    yield PreparedResult(lambda: mlcps_result(given, options, said, other=other), facts)
 
 
 def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:

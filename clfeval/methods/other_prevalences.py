@@ -91,7 +91,7 @@ class TunedModels:
             design=Design(options.totals, method),
             beta=options.beta,
             stakes=options.outcome_costs,
-            computed=computed,
+            known=computed,
         )
 
     def estimates(

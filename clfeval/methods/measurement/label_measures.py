@@ -203,7 +203,7 @@ def _label_limits(
     """Return the limits of a measure by the requested or the default method, and its name."""
     measure = requested.measure
     level = settings.wanted.level
-    interval = settings.wanted.method
+    interval = settings.wanted.how
     if level is None:
         return None, NONE
     if interval == "bootstrap":
@@ -247,7 +247,7 @@ def label_ranges(
     measures: Iterable[RequestedMeasure], counts: ConfusionCounts, wanted: IntervalSettings
 ) -> dict[str, Limits]:
     """Return the default limits of measures that are ranges over a region, found together."""
-    if wanted.level is None or wanted.method == "bootstrap":
+    if wanted.level is None or wanted.how == "bootstrap":
         return {}
     names = [one.measure.id for one in measures if not one.settings]
     design = Design(wanted.totals)
@@ -272,12 +272,7 @@ def _by_record(
         return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
     fixed = design.totals == "fixed" or measure.invariant
     found = measure_limits(
-        measure.id,
-        cells,
-        level=level,
-        design=design,
-        computed=None if settings else known,
-        **settings,
+        measure.id, cells, level=level, design=design, known=None if settings else known, **settings
     )
     return found, OF_KIND[measure.interval] if fixed else REGION
 

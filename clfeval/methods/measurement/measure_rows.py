@@ -317,7 +317,7 @@ def _net_benefit_estimate(
         return MeasureEstimate(value, error, method)
 
     known = estimate(counts)
-    if known.value.value is not None and wanted.method == "bootstrap":
+    if known.value.value is not None and wanted.how == "bootstrap":
         resampled = score_measures.estimate_score_measure(measure, counts, wanted, name)
         if resampled.value.low is not None:
             return resampled

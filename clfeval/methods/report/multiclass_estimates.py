@@ -271,7 +271,7 @@ def _bootstrap_limits(
     parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
 ) -> dict[int, tuple[tuple[float, float], str]]:
     """Return bootstrap limits: of all measures if requested, else of those that are not smooth."""
-    every = wanted.method == "bootstrap"
+    every = wanted.how == "bootstrap"
     some = [
         part
         for part in parts
@@ -364,7 +364,7 @@ def _share_limits(
     share: Sequence[float | Counts], level: float, wanted: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
     k, m = (np.array([float(one)]) for one in share)
-    how = wanted.method if wanted.method in NAMED_SHARES else "exact"
+    how = wanted.how if wanted.how in NAMED_SHARES else "exact"
     ends: Limits = SHARE_LIMITS[how](k, m, level=level)
     method = EXACT if how == "exact" else how.title()
     return (float(ends[0][0]), float(ends[1][0])), method

@@ -142,7 +142,7 @@ def slice_test_measures(
 
 def use_default_intervals(wanted: IntervalSettings) -> IntervalSettings:
     """Return the interval settings of other rows: the default instead of a bootstrap."""
-    return replace(wanted, method="exact") if wanted.method == "bootstrap" else wanted
+    return replace(wanted, how="exact") if wanted.how == "bootstrap" else wanted
 
 
 def complement_estimates(

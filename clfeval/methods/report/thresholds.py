@@ -93,7 +93,7 @@ def _kept_safely(
     for specificity: error probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021,
     arXiv 2110.01052.
     """
-    within, at, points = rule.limited, rule.sign * np.inf, roc_points(counts)
+    within, at, points = rule.within, rule.sign * np.inf, roc_points(counts)
     assert within is not None
     upwards = within.name in OF_NEGATIVES  # the limit constrains predicted negatives
     _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
@@ -103,10 +103,10 @@ def _kept_safely(
         found = _estimate_measure(within, confusions_at(counts, points.thresholds[some]), wanted)
         for one in found:
             end = one.low if rule.sign > 0 else one.high
-            if one.value is None or end is None or rule.sign * (end - rule.limit) < 0:
-                return replace(rule, limit=at)
+            if one.value is None or end is None or rule.sign * (end - rule.at) < 0:
+                return replace(rule, at=at)
             at = one.value
-    return replace(rule, limit=at)
+    return replace(rule, at=at)
 
 
 def cutoff_rows(
@@ -128,10 +128,10 @@ def cutoff_rows(
     depend on the prevalence are those at another one.
     """
     rows = list[Row]()
-    population = _population_cells(chosen.observed, elsewhere)
+    population = _population_cells(chosen.here, elsewhere)
     for i, rule in enumerate(rules):
         names = {"slice": label, "model": model, "chosen_by": rule.name, **population}
-        has_point = chosen.positions[i] >= 0
+        has_point = chosen.at[i] >= 0
         reason = None if has_point else _explain_unmet(rule, chosen.points)
         reason = INFINITE if chosen.unknown[i] == INFINITE else reason
         if reason is not None:
@@ -170,9 +170,7 @@ class _RuleTables:
         self, i: int, measures: Sequence[RequestedMeasure], values: Sequence[float]
     ) -> list[Estimate]:
         """Return measures expected on new data at threshold i; values: on the rows that chose."""
-        expected, observed = (
-            table.take([i]) for table in (self.chosen.expected, self.chosen.observed)
-        )
+        expected, observed = (table.take([i]) for table in (self.chosen.expected, self.chosen.here))
         estimates = list[Estimate]()
         for requested, value in zip(measures, values, strict=True):
             if self.elsewhere is None or requested.measure.invariant:
@@ -184,7 +182,7 @@ class _RuleTables:
 
     def values(self, i: int, measures: Sequence[RequestedMeasure]) -> list[float]:
         """Return measures of the rows that chose threshold i."""
-        table = float_confusion(self.chosen.observed.take([i]))
+        table = float_confusion(self.chosen.here.take([i]))
         ratio = None if self.elsewhere is None else self.elsewhere.population.ratio
         tuned = table if ratio is None else table.tuned(ratio)
         return [
@@ -202,7 +200,7 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
         "measure": rule.best.name,
         "value": undefined,
         "corrected": undefined,
-        "limited": undefined if rule.limited else None,
+        "limited": undefined if rule.within else None,
         "misses_limit": None,
         **dict.fromkeys((*RATES, "flagged"), undefined),
     }
@@ -211,13 +209,13 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
 def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
     """Return the cells of the threshold that rule i chooses."""
     chosen, settings = tables.chosen, tables.settings
-    points, position = chosen.points, chosen.positions[i].item()
-    table = chosen.observed.take([i])
+    points, position = chosen.points, chosen.at[i].item()
+    table = chosen.here.take([i])
     low, high = np.nan, np.nan
     if chosen.choices is not None and settings.level is not None:
         lower, upper, _ = percentile_limits(chosen.choices.thresholds[i], level=settings.level)
         low, high = lower.item(), upper.item()
-    limited = [] if rule.limited is None else [_rule_measure(rule.limited)]
+    limited = [] if rule.within is None else [_rule_measure(rule.within)]
     measures = [_rule_measure(rule.best), *limited, *RATES.values(), FLAGGED_MEASURE]
     values = tables.values(i, measures)
     estimates = _expected_estimates(rule, measures, values, i, tables)
@@ -231,8 +229,8 @@ def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
         "measure": rule.best.name,
         "value": make_estimate(values[0]),
         "corrected": estimates[0],
-        "limited": estimates[1] if rule.limited else None,
-        "misses_limit": _misses_limit(rule, estimates[1]) if rule.limited else None,
+        "limited": estimates[1] if rule.within else None,
+        "misses_limit": _misses_limit(rule, estimates[1]) if rule.within else None,
         **dict(zip(RATES, rates, strict=True)),
         "flagged": estimates[-1],
     }
@@ -242,7 +240,7 @@ def _misses_limit(rule: ThresholdRule, expected: Estimate) -> bool | None:
     """Return whether the limited measure, expected on new data, is beyond the limit asked for."""
     if expected.value is None:
         return None
-    return rule.sign * (expected.value - rule.limit) < -ROUNDING
+    return rule.sign * (expected.value - rule.at) < -ROUNDING
 
 
 def _rule_measure(requested: RequestedMeasure) -> RequestedMeasure:
@@ -263,9 +261,9 @@ def _expected_estimates(
     if reason is not None:
         return [Estimate(None, reason=reason)] * len(measures)
     estimates = tables.estimates(i, measures, values)
-    if rule.safe and rule.limited is not None:  # the rule promises one of the limits
+    if rule.safe and rule.within is not None:  # the rule promises one of the limits
         estimates = [
-            _apply_safe_limit(estimate, rule) if measure.name == rule.limited.name else estimate
+            _apply_safe_limit(estimate, rule) if measure.name == rule.within.name else estimate
             for measure, estimate in zip(measures, estimates, strict=True)
         ]
     return estimates
@@ -276,8 +274,8 @@ def _apply_safe_limit(one: Estimate, rule: ThresholdRule) -> Estimate:
     if one.value is None or one.low is None or one.high is None:
         return one
     if rule.sign > 0:
-        return replace(one, low=min(one.value, max(one.low, rule.limit)))
-    return replace(one, high=max(one.value, min(one.high, rule.limit)))
+        return replace(one, low=min(one.value, max(one.low, rule.at)))
+    return replace(one, high=max(one.value, min(one.high, rule.at)))
 
 
 def estimate_measures(
@@ -292,7 +290,7 @@ def _estimate_measure(
 ) -> list[Estimate]:
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
     m = len(tables.models)  # without the standard errors, which need the number of clusters
-    sure = LabelLimitSettings(replace(wanted, method="exact"), tables.models, [None] * m, [0.0] * m)
+    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [0.0] * m)
     return [known.value for known in estimate_label_measure(one, tables, sure)]
 
 
@@ -303,7 +301,7 @@ def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     single = next((one for one in CLASS_REASONS if undefined_reason((one, ""), ends) == one), None)
     if single is not None:
         return single
-    return undefined_reason(measure.undefined, ends) if rule.limited is None else UNMET
+    return undefined_reason(measure.undefined, ends) if rule.within is None else UNMET
 
 
 def _finite_or_none(cut: float) -> float | None:
@@ -518,7 +516,7 @@ def _used_thresholds(
     are_probabilities = counts.scores[0] >= 0 and counts.scores[-1] <= 1
     used = list[UsedThreshold]()
     for i, rule in enumerate(rules):
-        if choice.positions[i] < 0:
+        if choice.at[i] < 0:
             continue
         costs = rule_costs(rule)
         threshold, expected, observed = choice.used(i)

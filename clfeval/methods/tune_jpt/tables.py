@@ -415,12 +415,12 @@ def _rule_rows(
     places = thresholds.places
     columns = (numbers.tolist() for numbers in (points.thresholds, points.tp, points.fp))
     curve = list(zip(*columns, strict=True))
-    tables = float_confusion(thresholds.choice.observed)
+    tables = float_confusion(thresholds.choice.here)
     for i, rule in enumerate(thresholds.rules):
         if rule.name not in measures:  # that of the best usable threshold alone
             continue
         kind, population = places[i % len(places)]
-        place = int(thresholds.choice.positions[i])
+        place = int(thresholds.choice.at[i])
         table = Confusion(tables.tp[i], tables.fp[i], tables.fn[i], tables.tn[i])
         best = _best_estimate(rule, table, curve, place)
         yield {
@@ -465,7 +465,7 @@ def _corrected_estimates(
     """Yield the values of each rule expected on new data, with limits computed together."""
     choices = {i: thresholds.choice for i, thresholds in enumerate(models)}
     expected = concatenate_counts({i: choice.expected for i, choice in choices.items()})[1]
-    observed = concatenate_counts({i: choice.observed for i, choice in choices.items()})[1]
+    observed = concatenate_counts({i: choice.here for i, choice in choices.items()})[1]
     tuner = TunedModels(sample, options, (None,) * len(expected.models), expected)
     names = np.array([rule.name for thresholds in models for rule in thresholds.rules])
     ratios = _ratios_of_rules(models)
