@@ -1,24 +1,14 @@
-"""Comparisons of models by labels, and sentences about models compared with a reference."""
+"""Sentences about models compared with a reference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from clfeval.compare import families
-from clfeval.compare.change import (
-    BETTER,
-    EQUIVALENT,
-    NOT_WORSE,
-    UNDECIDED,
-    VERDICTS,
-    WORSE,
-    Change,
-    comparison_row,
-)
+from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.not_excluded import LargestHarm
-from clfeval.compare.paired_estimates import NO_ROW, PairedEstimates
-from clfeval.counts.patterns import PatternCounts, from_units
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
+from clfeval.compare.paired_estimates import NO_ROW
+from clfeval.document import Answer, Row, as_estimate
 from clfeval.formatting import (
     describe_reference,
     format_count,
@@ -33,93 +23,10 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.few_clusters import UNTESTED
-from clfeval.methods.measurement.label_measures import enough_rows, label_estimates
-from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
+from clfeval.methods.measurement.requested_measures import OPERATING_POINT
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.placeholders import COMMAND, END
 from clfeval.records import dataclass, replace
-
-SEED = 0  # of the draws that adjust p-values
-
-
-def comparison_rows(
-    patterns: Mapping[str | None, PatternCounts],
-    models: Rows,
-    reference: str,
-    level: float | None,
-    margins: Mapping[str, float],
-    metrics: Sequence[str],
-) -> Iterator[Row]:
-    """Yield the differences of models from the reference by measure; no limits without a level."""
-    for metric in metrics:
-        one = _paired_estimates(patterns[None], metric)
-        if one is None:
-            continue
-        found = {row["model"]: row.get(metric) for row in models if row["slice"] is None}
-        values = [
-            as_estimate(found[name] or Estimate(value))
-            for name, value in zip(one.models, one.values.tolist(), strict=True)
-        ]
-        if level is None:
-            for i, j in families.family_pairs(reference, one.models):
-                old, new = (Estimate(float(one.values[at])) for at in (j, i))
-                d, names = Estimate(float(one.values[i] - one.values[j])), one.models
-                change = Change(old, new, d, paired=True)
-                yield comparison_row("reference", metric, names[i], names[j], change, 0.95)
-            continue
-        family = families.adjusted_family(
-            one, families.family_pairs(reference, one.models), level=level, seed=SEED
-        )
-        size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
-        if family is not None:
-            yield from families.reference_rows(
-                family, values, size, reference, margin=margins.get(metric)
-            )
-    if level is not None:
-        yield from slice_comparison_rows(patterns, reference, level, margins, metrics)
-
-
-def slice_comparison_rows(
-    patterns: Mapping[str | None, PatternCounts],
-    reference: str,
-    level: float,
-    margins: Mapping[str, float],
-    metrics: Sequence[str],
-) -> Iterator[Row]:
-    """Yield the differences from the reference within each slice that is large enough."""
-    each = {label: part for label, part in patterns.items() if label is not None}
-    inside = {
-        metric: {
-            label: one
-            for label, part in each.items()
-            if (one := _paired_estimates(part, metric)) is not None
-        }
-        for metric in metrics
-    }
-    sizes = {label: enough_rows(part) for label, part in each.items()}
-    yield from families.slice_reference_rows(
-        inside, {}, sizes, reference, level=level, seed=SEED, margins=margins
-    )
-
-
-def best_model_rows(patterns: PatternCounts, measure: str, level: float) -> Iterator[Row]:
-    """Yield which models are tied with the best by a measure of labels, adjusted for all pairs.
-
-    None where the errors of the measure are unknown.
-    """
-    estimates = _paired_estimates(patterns, measure)
-    if estimates is None:
-        return
-    pairs = families.family_pairs(None, estimates.models)
-    family = families.adjusted_family(estimates, pairs, level=level, seed=SEED)
-    best_set = families.best_set(family, estimates, level=level, seed=SEED)
-    if best_set is not None:
-        yield from families.best_set_rows(best_set, measure)
-
-
-def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates | None:
-    return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
-
 
 TOO_FEW_ROWS = "too few rows"
 MOST_NAMED = 3  # differences with their values, the harms first
@@ -127,9 +34,9 @@ MOST_NAMED = 3  # differences with their values, the harms first
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The threshold of comparison, and the rows of each class, or None."""
+    """The threshold of comparison, as it begins a sentence, and the rows of each class, or None."""
 
-    where: str
+    threshold: str
     positives: float | None
     negatives: float | None
 
@@ -138,20 +45,20 @@ def comparison_answers(
     rows: Sequence[Row],
     lead: str,
     options: ReportOptions,
-    called: Callable[[str], Iterable[str]],
-    at: OperatingPoint | None = None,
+    measure_names: Callable[[str], Iterable[str]],
+    point: OperatingPoint | None = None,
     *,
     by_labels: bool = False,
 ) -> Iterator[Answer]:
     """Yield the sentences on comparisons with the reference: of all rows, then of slices.
 
-    by_labels: the reference has labels only.
+    measure_names: the columns of a measure; by_labels: the reference has labels only.
     """
     if options.reference is None:
         return
-    margin = numbers_by_measure(options.margin, called).get(lead)
+    margin = numbers_by_measure(options.margin, measure_names).get(lead)
     rows = [row for row in rows if row["against"] == "reference"]
-    yield from reference_answers(rows, lead, options.reference, margin, options.level, at)
+    yield from reference_answers(rows, lead, options.reference, margin, options.level, point)
     if by_labels:
         yield from _net_benefit_answer(rows, lead, options.reference, options.level)
     yield from slice_comparison_answer(rows, lead, options.reference)
@@ -185,34 +92,40 @@ def reference_answers(
     reference: str,
     margin: float | None,
     level: float,
-    at: OperatingPoint | None = None,
+    point: OperatingPoint | None = None,
 ) -> Iterator[Answer]:
     """Yield the sentences on models compared with the reference in all rows."""
-    mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
-    if not mine:
+    leading = [row for row in rows if row["measure"] == lead and row["slice"] is None]
+    if not leading:
         return
-    name, _, prevalence = lead.partition(":prevalence=")  # which it is tuned to
-    title = CATALOG[name].title if name in CATALOG else {"mlcps": "MLcps"}.get(name, name)
-    title += f" at prevalence {prevalence}" if prevalence else ""
-    to = describe_reference(str(mine[0]["reference"]), reference)
-    point = (
-        []
-        if at is None or (reference == families.ALL_PAIRS and len(mine) > 1)
-        else [*_operating_point(rows, to, level, at)]
-    )
-    if point and _operating_point_leads(rows, mine):
-        yield point.pop(0)
-    if reference == families.ALL_PAIRS and len(mine) > 1:
-        told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
-        differ = "differs" if told == 1 else "differ"
-        text = f"{told:,} of {format_count(len(mine), 'pair')} of models {differ} significantly in "
-        text += f"{title} (adjusted for all pairs){_count_equivalent_pairs(mine, margin)}."
-        yield Answer("compared", text, (), lead, float(told))
-    elif len(mine) == 1:
-        yield _one_model(mine[0], to, title, margin, level)
+    title = _lead_title(lead)
+    reference_name = describe_reference(str(leading[0]["reference"]), reference)
+    are_pairs = reference == families.ALL_PAIRS and len(leading) > 1
+    point_answers = list[Answer]()
+    if point is not None and not are_pairs:
+        point_answers += _operating_point(rows, reference_name, level, point)
+    if point_answers and _operating_point_leads(rows, leading):
+        yield point_answers.pop(0)
+    if are_pairs:
+        n_different = sum(row["verdict"] in (BETTER, WORSE) for row in leading)
+        differ = "differs" if n_different == 1 else "differ"
+        pairs = format_count(len(leading), "pair")
+        text = f"{n_different:,} of {pairs} of models {differ} significantly in {title} (adjusted "
+        text += f"for all pairs){_count_equivalent_pairs(leading, margin)}."
+        yield Answer("compared", text, (), lead, float(n_different))
+    elif len(leading) == 1:
+        yield _one_model(leading[0], reference_name, title, margin, level)
     else:
-        yield _several_models(mine, to, title, margin, level, chosen=reference == families.BEST)
-    yield from point
+        is_best = reference == families.BEST
+        yield _several_models(leading, reference_name, title, margin, level, is_best=is_best)
+    yield from point_answers
+
+
+def _lead_title(lead: str) -> str:
+    """Return the title of a leading measure, with the prevalence to which it is tuned."""
+    name, _, prevalence = lead.partition(":prevalence=")
+    title = CATALOG[name].title if name in CATALOG else {"mlcps": "MLcps"}.get(name, name)
+    return f"{title} at prevalence {prevalence}" if prevalence else title
 
 
 def _net_benefit_answer(
@@ -226,13 +139,14 @@ def _net_benefit_answer(
     compared = [row for row in of_all_rows if row["measure"] == "net_benefit"]
     if not compared or all(row["measure"] != lead for row in of_all_rows):
         return
-    to = describe_reference(str(compared[0]["reference"]), reference)
+    reference_name = describe_reference(str(compared[0]["reference"]), reference)
     significant = [row for row in compared if row["verdict"] in (BETTER, WORSE)]
-    text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
+    title = CATALOG["net_benefit"].title
+    text = f"No {title} is significantly different from that of {reference_name}."
     brief = ""
     if significant:
-        text = f"Compared with {to}, {_list_differences(significant, level)}."
-        brief = f"Compared with {to}, {_list_differences(significant, level, most=1)}."
+        text = f"Compared with {reference_name}, {_list_differences(significant, level)}."
+        brief = f"Compared with {reference_name}, {_list_differences(significant, level, most=1)}."
     models = tuple(str(row["model"]) for row in significant)
     answer = Answer("also-compared", text, models, "net_benefit", harm=_has_harm(significant))
     yield replace(answer, brief=brief if significant[1:] else "")
@@ -267,28 +181,29 @@ def _operating_point_leads(rows: Sequence[Row], leading: Sequence[Row]) -> bool:
     return WORSE in verdicts and all(row["verdict"] != WORSE for row in leading)
 
 
-def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
+def _one_model(row: Row, reference: str, title: str, margin: float | None, level: float) -> Answer:
     """Return the sentence that compares one model with the reference."""
-    d, found = as_estimate(row["difference"]), row["verdict"]
+    d = as_estimate(row["difference"])
+    verdict = row["verdict"]
     model = quote_if_ambiguous(str(row["model"]))
     size = f"in {title}: {_format_difference(row, level)}"
-    if found in (BETTER, WORSE):
-        text = f"{model} is significantly {found} than {to} {size}."
-    elif found == EQUIVALENT and margin is not None:
-        text = f"{model} is equivalent to {to} within {format_exact(margin)} {size}."
-    elif found == NOT_WORSE and margin is not None:
-        text = f"{model} is not worse than {to} by {format_exact(margin)} {size}."
+    if verdict in (BETTER, WORSE):
+        text = f"{model} is significantly {verdict} than {reference} {size}."
+    elif verdict == EQUIVALENT and margin is not None:
+        text = f"{model} is equivalent to {reference} within {format_exact(margin)} {size}."
+    elif verdict == NOT_WORSE and margin is not None:
+        text = f"{model} is not worse than {reference} by {format_exact(margin)} {size}."
     elif row["method"] == NO_ROW and d.value == 0:
-        text = _same_predictions_text(row, model, to, title)
+        text = _same_predictions_text(row, model, reference, title)
     elif _is_unlimited(row):
-        text = f"There are too few rows to compare {model} with {to} {size}."
+        text = f"There are too few rows to compare {model} with {reference} {size}."
     elif row["p"] is None:
-        text = f"It is unknown whether {model} differs significantly from {to} {size}."
+        text = f"It is unknown whether {model} differs significantly from {reference} {size}."
     else:
-        text = f"{model} is not significantly different from {to} {size}."
+        text = f"{model} is not significantly different from {reference} {size}."
         if margin is not None:
-            text = f"{model} is neither significantly different from {to} nor equivalent within "
-            text += f"{format_exact(margin)} {size}."
+            text = f"{model} is neither significantly different from {reference} nor equivalent "
+            text += f"within {format_exact(margin)} {size}."
         if isinstance(row["detectable"], float):
             text += f" These rows have {100 * families.POWER:g}% power to detect a difference of "
             text += f"{format_number(row['detectable'])}."
@@ -300,7 +215,7 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         d.value,
         d.low,
         d.high,
-        harm=found == WORSE,
+        harm=verdict == WORSE,
     )
 
 
@@ -316,28 +231,34 @@ def _is_unlimited(row: Row) -> bool:
     return difference.low <= -span and difference.high >= span
 
 
-def _same_predictions_text(row: Row, model: str, to: str, title: str) -> str:
+def _same_predictions_text(row: Row, model: str, reference: str, title: str) -> str:
     """Return the sentence on two models whose predictions differ in no row that counts."""
     measure = CATALOG.get(str(row["measure"]))
     verb = "predicts"
     if measure is not None and measure.needs == "scores":
         verb = "ranks"
     value = format_number(as_estimate(row["new"]).value or 0.0)
-    return f"{model} {verb} every row as {to} does: both have {title} {value}."
+    return f"{model} {verb} every row as {reference} does: both have {title} {value}."
 
 
 def _several_models(
-    rows: Sequence[Row], to: str, title: str, margin: float | None, level: float, *, chosen: bool
+    rows: Sequence[Row],
+    reference: str,
+    title: str,
+    margin: float | None,
+    level: float,
+    *,
+    is_best: bool,
 ) -> Answer:
     """Return the sentence on models better than, worse than or not different from the reference."""
     models = _models_by_verdict(rows)
-    against = f"{to}, the best on these rows," if chosen else to
+    subject = f"{reference}, the best on these rows," if is_best else reference
     clauses = _verdict_clauses(models, len(rows), margin)
-    text = f"Compared with {against} by {title}, {'; '.join(clauses)}."
+    text = f"Compared with {subject} by {title}, {'; '.join(clauses)}."
     if len(models.get(TOO_FEW_ROWS, ())) == len(rows):
-        text = f"There are too few rows to compare the other models with {to} in {title}."
+        text = f"There are too few rows to compare the other models with {reference} in {title}."
     if len(models.get(UNDECIDED, ())) == len(rows):
-        text = f"No other model differs significantly from {against.rstrip(',')} in {title}"
+        text = f"No other model differs significantly from {subject.rstrip(',')} in {title}"
         text += "" if margin is None else f", and none is equivalent within {format_exact(margin)}"
         text += f"{_not_excluded(rows, title, level)}."
     return Answer(
@@ -345,7 +266,7 @@ def _several_models(
         text,
         tuple(models.get(BETTER, [])),
         str(rows[0]["measure"]),
-        brief=_brief_comparison(rows, f"Compared with {against} by {title}"),
+        brief=_brief_comparison(rows, f"Compared with {subject} by {title}"),
         harm=WORSE in models,
     )
 
@@ -405,32 +326,29 @@ def _brief_comparison(rows: Sequence[Row], opening: str) -> str:
 
 
 def _operating_point(
-    rows: Sequence[Row], to: str, level: float, at: OperatingPoint
+    rows: Sequence[Row], reference: str, level: float, point: OperatingPoint
 ) -> Iterator[Answer]:
     """Yield the sentence on rates at the threshold that differ from those of the reference."""
-    mine = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
-    models = list(dict.fromkeys(str(row["model"]) for row in mine))
-    if all(_is_unlimited(row) for row in mine):
+    rates = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
+    models = list(dict.fromkeys(str(row["model"]) for row in rates))
+    if all(_is_unlimited(row) for row in rates):
         return
-    changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
+    changed = _changed_rates(rates)
     if not changed:
         who = f"{quote_if_ambiguous(models[0])} is not" if len(models) == 1 else "no model is"
-        text = f"{at.where}, {who} significantly different from {to} in "
+        text = f"{point.threshold}, {who} significantly different from {reference} in "
         text += f"{' or '.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
-    changed.sort(key=lambda row: float(str(row["p_adjusted"])))
-    first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
-    changed.sort(key=lambda row: first[str(row["model"])] is not row)
-    changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
     brief = ""
     if len(models) == 1:
-        parts = [_detection_difference(row, to, level, at) for row in changed]
-        text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
-        others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
+        parts = [_detection_difference(row, reference, level, point) for row in changed]
+        text = f"{point.threshold}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
+        measures = {row["measure"] for row in changed}
+        others = [name for name in OPERATING_POINT if name not in measures]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
-        opening = f"{at.where}, compared with {to}, "
+        opening = f"{point.threshold}, compared with {reference}, "
         text = f"{opening}{_list_differences(changed, level)}"
         if changed[1:]:
             brief = f"{opening}{_list_differences(changed, level, most=1)}."
@@ -448,19 +366,31 @@ def _operating_point(
     )
 
 
+def _changed_rates(rates: Sequence[Row]) -> list[Row]:
+    """Return the significant differences of rates: harms first, one of each model, smallest p."""
+    changed = [row for row in rates if row["verdict"] in (BETTER, WORSE)]
+    changed.sort(key=lambda row: float(str(row["p_adjusted"])))
+    first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
+    changed.sort(key=lambda row: first[str(row["model"])] is not row)
+    changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
+    return changed
+
+
 def _has_harm(rows: Sequence[Row]) -> bool:
     return any(row["verdict"] == WORSE for row in rows)
 
 
-def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -> str:
+def _detection_difference(row: Row, reference: str, level: float, point: OperatingPoint) -> str:
     """Return the phrase on the difference in detected positives or in flagged negatives."""
-    d, positive = as_estimate(row["difference"]).value or 0.0, row["measure"] == OPERATING_POINT[0]
-    rows = at.positives if positive else at.negatives
-    kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
-    more = "more" if (d > 0) == positive else "fewer"
-    amount = more if rows is None else f"{abs(d) * rows:,.4g} {more} of {format_rows(rows)}"
+    difference = as_estimate(row["difference"]).value or 0.0
+    is_sensitivity = row["measure"] == OPERATING_POINT[0]
+    rows = point.positives if is_sensitivity else point.negatives
+    kind, verb = ("positives", "detects") if is_sensitivity else ("negatives", "flags")
+    amount = "more" if (difference > 0) == is_sensitivity else "fewer"
+    if rows is not None:
+        amount = f"{abs(difference) * rows:,.4g} {amount} of {format_rows(rows)}"
     size = f"{row['measure']} {_format_difference(row, level)}"
-    return f"{verb} {amount} {kind} than {to} ({size})"
+    return f"{verb} {amount} {kind} than {reference} ({size})"
 
 
 def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED) -> str:
@@ -501,7 +431,8 @@ def _direction(row: Row) -> str:
 
 def _format_difference(row: Row, level: float) -> str:
     """Format a difference with its adjusted interval and p-value."""
-    d, p = as_estimate(row["difference_adjusted"]), row["p_adjusted"]
+    d = as_estimate(row["difference_adjusted"])
+    p = row["p_adjusted"]
     adjusted = "" if d == as_estimate(row["difference"]) else "adjusted "
     text = format_difference(d.value or 0.0, d.low, d.high, level)
     text = text.replace(" (", f", {adjusted}").rstrip(")")
@@ -582,7 +513,8 @@ def _no_slice_difference(compared: Sequence[Row], lead: str, reference: str) -> 
 
 def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) -> str:
     """Return the sentence on one model in slices: its significant differences, harms first."""
-    title, model = CATALOG[lead].title, quote_if_ambiguous(str(compared[0]["model"]))
+    title = CATALOG[lead].title
+    model = quote_if_ambiguous(str(compared[0]["model"]))
     verdicts = [kind for kind in VERDICTS if kind != UNDECIDED]
     significant = [row for kind in verdicts for row in _by_size(compared) if row["verdict"] == kind]
     if not significant:

@@ -68,19 +68,21 @@ def measure_limits(
         base = (known or {}).get(measure.base)
         low, high = base or measure_limits(measure.base, cells, stakes=stakes, **settings)
         return measure.through(low), measure.through(high)
-    how = by or measure.interval
-    own = cells.sampled & (not measure.invariant)
-    if not own.any():
-        return _where_known(measure, cells, how, level, design)
-    ends = np.full((2, len(own)), np.nan)
-    if not own.all():
-        ends[:, ~own] = _where_known(measure, cells.select(~own), how, level, design)
-    mine = cells.select(own)
-    exact = exact_limits(name, mine, level=level, design=design, beta=beta)
+    method = by or measure.interval
+    is_sampled = cells.sampled & (not measure.invariant)
+    if not is_sampled.any():
+        return _limits_at_known_ratio(measure, cells, method, level, design)
+    limits = np.full((2, len(is_sampled)), np.nan)
+    if not is_sampled.all():
+        limits[:, ~is_sampled] = _limits_at_known_ratio(
+            measure, cells.select(~is_sampled), method, level, design
+        )
+    sampled = cells.select(is_sampled)
+    exact = exact_limits(name, sampled, level=level, design=design, beta=beta)
     if exact is None and design.totals == "fixed":
-        exact = _where_known(measure, mine, how, level, design)
-    ends[:, own] = exact or _ranges_over_sample([measure], mine, level)[0]
-    return ends[0], ends[1]
+        exact = _limits_at_known_ratio(measure, sampled, method, level, design)
+    limits[:, is_sampled] = exact or _ranges_over_sample([measure], sampled, level)[0]
+    return limits[0], limits[1]
 
 
 def search_ranges(
@@ -96,21 +98,28 @@ def search_ranges(
     They are what `measure_limits` returns for each, by one search for all: it takes a third of the
     time where there are few tables. None are returned where it would take more, or is impossible.
     """
-    here, measures = cells.sampled.any(), [CATALOG[name] for name in names]
-    if cells.sums is not None or here != cells.sampled.all() or (here and design.totals == "fixed"):
+    in_sample = cells.sampled.any()
+    is_mixed = in_sample != cells.sampled.all()
+    if cells.sums is not None or is_mixed or (in_sample and design.totals == "fixed"):
         return {}  # with clusters each measure has effective counts of its own
     if len(cells.tp) > _TOGETHER:
         return {}
-    some = [one for one in measures if by or one.interval != "derived"]
-    if here:
-        some = [one for one in some if not one.invariant and one.share is None]
-        some = [one for one in some if exact_limits(one.id, cells, level=level) is None]
-    else:
-        some = [one for one in some if (by or one.interval) == "region"]
-    if not some:
+
+    def is_searched(measure: Measure) -> bool:
+        if not by and measure.interval == "derived":
+            return False
+        if not in_sample:
+            return (by or measure.interval) == "region"
+        if measure.invariant or measure.share is not None:
+            return False
+        return exact_limits(measure.id, cells, level=level) is None
+
+    searched = [CATALOG[name] for name in names if is_searched(CATALOG[name])]
+    if not searched:
         return {}
-    search = _ranges_over_sample if here else _ranges_over_rates
-    return dict(zip((one.id for one in some), search(some, cells, level), strict=True))
+    search = _ranges_over_sample if in_sample else _ranges_over_rates
+    ids = (measure.id for measure in searched)
+    return dict(zip(ids, search(searched, cells, level), strict=True))
 
 
 def exact_limits(
@@ -124,23 +133,27 @@ def exact_limits(
     if measure.share is not None:
         if measure.drawn and design.totals == "fixed":
             return None
-        return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
+        return SHARE_LIMITS[design.method](
+            *effective_share_counts(measure, cells, level), level=level
+        )
     if measure.base is None or ("beta" in measure.takes and beta != 1):
         return None
-    found = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
-    return found and (measure.through(found[0]), measure.through(found[1]))
+    limits = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
+    return limits and (measure.through(limits[0]), measure.through(limits[1]))
 
 
 def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
     """Return the effective numerator and denominator of a share of rows."""
     assert measure.share is not None
-    part, whole = measure.share(cells)
+    k, n = measure.share(cells)
     if cells.sums is None:
-        return part, whole
-    # the share of unit counts shows which counts its two parts add up
-    made = (one[None] for one in measure.share(_COUNTS))
-    by = share_divisor(cells.sums, cells.totals, *made, level=level, largest=cells.largest)
-    return part / by, whole / by
+        return k, n
+    # the share of unit counts shows which counts its numerator and denominator add up
+    selections = (selection[None] for selection in measure.share(_COUNTS))
+    divisor = share_divisor(
+        cells.sums, cells.totals, *selections, level=level, largest=cells.largest
+    )
+    return k / divisor, n / divisor
 
 
 def share_degrees_of_freedom(measure: Measure, cells: Cells) -> Floats:
@@ -153,12 +166,14 @@ def share_degrees_of_freedom(measure: Measure, cells: Cells) -> Floats:
     return np.asarray(sizes[0] - 1)
 
 
-def _where_known(
+def _limits_at_known_ratio(
     measure: Measure, cells: Cells, method: str, level: float, design: Design
 ) -> Limits:
     """Return confidence limits at a known class ratio by the named method."""
     if method == "share" and measure.share is not None:
-        return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
+        return SHARE_LIMITS[design.method](
+            *effective_share_counts(measure, cells, level), level=level
+        )
     if cells.sums is not None:
         cells = _effective_cells(measure, cells, level)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -212,47 +227,49 @@ def _transformed_limits(measure: Measure, cells: Cells, method: str, level: floa
 def _ranges_over_rates(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
     """Return the ranges of measures over the score region of the two rates."""
 
-    def measured(some: Cells, measure: Measure, tp: Floats, fp: Floats) -> Floats:
-        return measure.function(some.at_rates(tp, fp))
+    def values(tables: Cells, measure: Measure, tp: Floats, fp: Floats) -> Floats:
+        return measure.function(tables.at_rates(tp, fp))
 
-    def ends(some: Cells, *counts: Floats, **kinks: Any) -> Limits:
-        each = [partial(measured, some, one) for one in measures]
+    def search(tables: Cells, *counts: Floats, **kinks: Any) -> Limits:
+        functions = [partial(values, tables, measure) for measure in measures]
         return range_over_region(
-            concatenate_functions(each, len(some.tp)), *counts, level=level, **kinks
+            concatenate_functions(functions, len(tables.tp)), *counts, level=level, **kinks
         )
 
-    return _by_block(measures, cells, ends)
+    return _by_block(measures, cells, search)
 
 
 def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
     """Return the ranges of measures over the score region of the two rates and the prevalence."""
 
-    def measured(measure: Measure, tp: Floats, fp: Floats, p: Floats) -> Floats:
-        found = measure.function(Confusion.from_prevalence(tp, fp, p))
-        return np.clip(found, measure.low, measure.high)  # which rounding may leave
+    def values(measure: Measure, tp: Floats, fp: Floats, p: Floats) -> Floats:
+        unclipped = measure.function(Confusion.from_prevalence(tp, fp, p))
+        return np.clip(unclipped, measure.low, measure.high)  # which rounding may leave
 
     if cells.sums is not None:  # by effective counts, of a single measure
-        assert len(measures) == 1
-        (tp, fp), ratio, of, table = (
-            cells.rates,
-            cells.p,
-            measures[0].function,
-            Confusion.from_prevalence,
-        )
-        over_p, _ = partial_derivatives(lambda p, _: of(table(tp, fp, p)), ratio, 0.5)
-        rates = partial_derivatives(lambda x, y: of(table(x, y, ratio)), tp, fp)
-        along = np.stack([*rates, over_p])
-        divisors = rate_divisors(
-            cells.sums, cells.totals, along, level=level, largest=cells.largest
-        )
-        cells = cells.divided(divisors)
+        (measure,) = measures
+        cells = cells.divided(_sample_divisors(measure, cells, level))
 
-    def ends(some: Cells, *counts: Floats, **kinks: Any) -> Limits:
-        each = concatenate_functions([partial(measured, one) for one in measures], len(some.tp))
-        share = None if some.drawn is None else (some.p * some.drawn, some.drawn)
-        return range_over_sample(each, *counts, level=level, share=share, **kinks)
+    def search(tables: Cells, *counts: Floats, **kinks: Any) -> Limits:
+        functions = [partial(values, measure) for measure in measures]
+        function = concatenate_functions(functions, len(tables.tp))
+        share = (
+            None if tables.ratio_rows is None else (tables.p * tables.ratio_rows, tables.ratio_rows)
+        )
+        return range_over_sample(function, *counts, level=level, share=share, **kinks)
 
-    return _by_block(measures, cells, ends)
+    return _by_block(measures, cells, search)
+
+
+def _sample_divisors(measure: Measure, cells: Cells, level: float) -> Floats:
+    """Return the divisors of counts of clusters, by the slopes of a measure of the sample."""
+    assert cells.sums is not None
+    tp, fp = cells.rates
+    table = Confusion.from_prevalence
+    over_p, _ = partial_derivatives(lambda p, _: measure.function(table(tp, fp, p)), cells.p, 0.5)
+    over_rates = partial_derivatives(lambda x, y: measure.function(table(x, y, cells.p)), tp, fp)
+    slopes = np.stack([*over_rates, over_p])
+    return rate_divisors(cells.sums, cells.totals, slopes, level=level, largest=cells.largest)
 
 
 def _by_block(
@@ -282,7 +299,7 @@ def _by_block(
 def _distinct_cells(cells: Cells) -> tuple[Cells, Ints]:
     """Return the distinct tables, and the index among them of each table."""
     columns = [*_rate_counts(cells), cells.ratio]
-    columns += [] if cells.drawn is None else [cells.drawn]
+    columns += [] if cells.ratio_rows is None else [cells.ratio_rows]
     _, first, inverse = np.unique(
         np.array(columns, np.float64), axis=1, return_index=True, return_inverse=True
     )

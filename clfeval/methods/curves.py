@@ -45,7 +45,8 @@ class RocPoints:
     @property
     def tables(self) -> Confusion:
         """The 2 x 2 tables, (h,) cells each."""
-        tp, fp = self.tp.astype(np.float64), self.fp.astype(np.float64)
+        tp = self.tp.astype(np.float64)
+        fp = self.fp.astype(np.float64)
         return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
     def take(self, places: Ints | Bools | slice) -> RocPoints:
@@ -55,8 +56,8 @@ class RocPoints:
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
     """Return every point: infinity, then the m distinct scores downward; m + 1 of them."""
-    ends = (below[-1] - below[::-1] for below in counts.running)
-    return RocPoints(np.append(counts.scores, np.inf)[::-1], *ends)
+    tp, fp = (below[-1] - below[::-1] for below in counts.running)
+    return RocPoints(np.append(counts.scores, np.inf)[::-1], tp, fp)
 
 
 def candidate_points(counts: ScoreCounts) -> RocPoints:
@@ -77,23 +78,25 @@ def candidate_points(counts: ScoreCounts) -> RocPoints:
 def hull_places(tp: Counts, fp: Counts) -> Ints:
     """Return the indices of `candidate_points` of curves (b, m): (b, h), padded with the last."""
     width = tp.shape[1]
-    starts, chosen = np.zeros((2, *tp.shape), bool)
-    starts[:, 0] = chosen[:, -1] = True
+    starts, is_candidate = np.zeros((2, *tp.shape), bool)
+    starts[:, 0] = is_candidate[:, -1] = True
     tops, bottoms = (
-        upper_hull_vertices(up.ravel(), right.ravel(), starts.ravel())
-        for up, right in ((tp, fp), (fp, tp))
+        upper_hull_vertices(rising.ravel(), running.ravel(), starts.ravel())
+        for rising, running in ((tp, fp), (fp, tp))
     )
-    chosen.flat[tops] = chosen.flat[bottoms] = True
+    is_candidate.flat[tops] = is_candidate.flat[bottoms] = True
     for row in np.flatnonzero(np.bincount(tops // width, minlength=len(tp)) <= 2).tolist():
         if tp[row, -1] and fp[row, -1]:
-            chosen[row, pareto_points(tp[row], fp[row])] = True
-    order = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max()]
-    return np.where(np.take_along_axis(chosen, order, axis=1), order, width - 1)
+            is_candidate[row, pareto_points(tp[row], fp[row])] = True
+    most = is_candidate.sum(axis=1).max()
+    order = np.argsort(~is_candidate, axis=1, kind="stable")[:, :most]
+    return np.where(np.take_along_axis(is_candidate, order, axis=1), order, width - 1)
 
 
 def pareto_points(tp: Counts, fp: Counts) -> Ints:
     """Return the indices of the Pareto front of the inner points; tp and fp (n,) ascending."""
-    more_tp, more_fp = np.diff(tp[1:-1]) > 0, np.diff(fp[1:-1]) > 0
+    more_tp = np.diff(tp[1:-1]) > 0
+    more_fp = np.diff(fp[1:-1]) > 0
     keep = np.ones(max(0, len(tp) - 2), bool)
     keep[1:] &= more_tp
     keep[:-1] &= more_fp | ~more_tp
@@ -144,8 +147,10 @@ class PhiDeltaCurve:
         p, n = tp[-1], fp[-1]
         distance = np.abs(tp * n + fp * p - p * n)
         ties = np.flatnonzero(distance == distance.min())
-        at = self.points.thresholds[int(ties[(tp[ties] * n - fp[ties] * p).argmax()])].item()
-        return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
+        best = int(ties[(tp[ties] * n - fp[ties] * p).argmax()])
+        threshold = self.points.thresholds[best].item()
+        delta = float(np.interp(0.0, self.phi, self.delta))
+        return threshold if np.isfinite(threshold) else None, delta
 
 
 def curve_row(
@@ -159,13 +164,14 @@ def curve_row(
             estimate_score_measure(CATALOG[name], curve.counts, IntervalSettings(level), model)
             for name in ("gini", "roc_auc")
         )
-        points, best = curve.points.thresholds, curve.best
-        cut = points[best].item() if isfinite(points[best]) else None
-        there = cut, curve.phi[best].item(), curve.delta[best].item()
-        values = [gini.value, auc.value, *there, *curve.break_even(), len(points)]
+        best = curve.best
+        thresholds = curve.points.thresholds
+        cut = thresholds[best].item() if isfinite(thresholds[best]) else None
+        best_point = (cut, curve.phi[best].item(), curve.delta[best].item())
+        values = [gini.value, auc.value, *best_point, *curve.break_even(), len(thresholds)]
         bound = {} if auc.bound is None else {"bound": auc.bound}
-    named = dict(zip(_CURVE_COLUMNS, values, strict=True))
-    return {"slice": label, "model": model, **named, **bound}
+    cells = dict(zip(_CURVE_COLUMNS, values, strict=True))
+    return {"slice": label, "model": model, **cells, **bound}
 
 
 def point_rows(
@@ -174,30 +180,23 @@ def point_rows(
     """Return the points of a curve, or evenly spaced ones with both ends and the best."""
     m = len(curve.points.thresholds)
     limit = MOST_POINTS if points is None else points
-    chosen = np.arange(m)
+    places = np.arange(m)
     if limit != "all" and m > limit:
         best = [curve.best] if limit > 2 else []
         even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
-        chosen = np.union1d(even, best).astype(np.int64)
-    p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
-    cells = (from_units(n[chosen], curve.counts.unit) for n in (curve.points.tp, curve.points.fp))
-    cuts, tps, fps = (column.tolist() for column in (curve.points.thresholds[chosen], *cells))
-    rates = (curve.points.tp[chosen] / p, 1 - curve.points.fp[chosen] / n)
-    plane = (column.tolist() for column in (*rates, curve.phi[chosen], curve.delta[chosen]))
-    return [
-        {
-            "slice": label,
-            "model": model,
-            "threshold": cut if isfinite(cut) else None,
-            "tp": tp,
-            "fp": fp,
-            "sensitivity": found,
-            "specificity": right,
-            "phi": phi,
-            "delta": delta,
-        }
-        for cut, tp, fp, found, right, phi, delta in zip(cuts, tps, fps, *plane, strict=True)
-    ]
+        places = np.union1d(even, best).astype(np.int64)
+    selected = curve.points.take(places)
+    unit = curve.counts.unit
+    columns = {
+        "threshold": [cut if isfinite(cut) else None for cut in selected.thresholds.tolist()],
+        "tp": from_units(selected.tp, unit).tolist(),
+        "fp": from_units(selected.fp, unit).tolist(),
+        "sensitivity": (selected.tp / curve.points.tp[-1].item()).tolist(),
+        "specificity": (1 - selected.fp / curve.points.fp[-1].item()).tolist(),
+        "phi": curve.phi[places].tolist(),
+        "delta": curve.delta[places].tolist(),
+    }
+    return rows_from_columns(columns, slice=label, model=model)
 
 
 def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
@@ -239,57 +238,45 @@ def decision_rows(
     rates of these rows.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
-    found = confusions_at(counts, GRID)
-    if population is not None and not (found.positives[0] and found.negatives[0]):
+    tables = confusions_at(counts, GRID)
+    if population is not None and not (tables.positives[0] and tables.negatives[0]):
         population = None
+    curve = _NetBenefitCurve(tables, population)
     if counts.clusters is not None:  # needs all scores, which are not kept
-        made = _decision_curve(label, model, found, level, population, counts)
-        return deferred_rows(len(made), lambda: made)
-    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level, population))
+        rows = _decision_curve(label, model, curve, level, counts)
+        return deferred_rows(len(rows), lambda: rows)
+    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, curve, level))
 
 
 def _decision_curve(
     label: str | None,
     model: str,
-    found: ConfusionCounts,
+    curve: _NetBenefitCurve,
     level: float | None,
-    population: Population | None,
     counts: ScoreCounts | None = None,
 ) -> list[Row]:
-    """Return the rows of a decision curve; population: of another prevalence."""
-    curve = _NetBenefitCurve(found, population)
-    treat_all = curve.treat_all
-    sure = None if level is None else curve.simultaneous_level(counts, level)
-    benefit, over_all = curve.estimates(level)
-    gain = [
-        over if worth > 0 else mine
-        for worth, over, mine in zip(treat_all.tolist(), over_all, benefit, strict=True)
+    """Return the rows of a decision curve; counts: the scores, if limits need them."""
+    tables = curve.tables
+    joint_level = None if level is None else curve.simultaneous_level(counts, level)
+    treat_all = curve.treat_all.tolist()
+    benefits, gains_over_all = curve.estimates(level)
+    gains = [
+        over_all if all_benefit > 0 else benefit
+        for all_benefit, over_all, benefit in zip(treat_all, gains_over_all, benefits, strict=True)
     ]
-    simultaneous = zip(*curve.estimates(sure), strict=True)
-    helps = [_both_above(*pair) for pair in simultaneous]
-    who: dict[str, Any] = {"slice": label, "model": model}
-    if population is not None:
-        who["prevalence"] = population.prevalence
-    return [
-        {
-            **who,
-            "threshold": t,
-            "flagged": flagged,
-            "net_benefit": worth,
-            "treat_all": every,
-            "gain": more,
-            "helps": helpful,
-        }
-        for t, flagged, worth, every, more, helpful in zip(
-            GRID.tolist(),
-            divide(found.tp + found.fp, found.positives + found.negatives).tolist(),
-            benefit,
-            treat_all.tolist(),
-            gain,
-            helps,
-            strict=True,
-        )
-    ]
+    simultaneous = zip(*curve.estimates(joint_level), strict=True)
+    population: dict[str, float] = {}
+    if curve.population is not None:
+        population["prevalence"] = curve.population.prevalence
+    columns: dict[str, Sequence[Any]] = {
+        "threshold": GRID.tolist(),
+        "flagged": divide(tables.tp + tables.fp, tables.positives + tables.negatives).tolist(),
+        "net_benefit": benefits,
+        "treat_all": treat_all,
+        "gain": gains,
+        "helps": [_both_above(*pair) for pair in simultaneous],
+    }
+    return rows_from_columns(columns, slice=label, model=model, **population)
 
 
 def _both_above(benefit: Estimate, over_all: Estimate) -> bool | None:
@@ -303,7 +290,7 @@ def _both_above(benefit: Estimate, over_all: Estimate) -> bool | None:
 class _NetBenefitCurve:
     """Net benefit at the thresholds of `GRID`; population: of another prevalence."""
 
-    found: ConfusionCounts
+    tables: ConfusionCounts
     population: Population | None
 
     @property
@@ -317,7 +304,7 @@ class _NetBenefitCurve:
         if self.population is not None:
             prevalence = self.population.prevalence
             return np.asarray(prevalence - (1 - prevalence) * self.odds)
-        tables = self.found
+        tables = self.tables
         rows = tables.positives + tables.negatives
         return divide(tables.positives - self.odds * tables.negatives, rows)
 
@@ -325,10 +312,10 @@ class _NetBenefitCurve:
         """Return the net benefit, and its gain over treat-all."""
         if self.population is None:
             of_model, treated = self._contributions
-            benefit = net_benefit_estimates(self.found, of_model, level)
-            return benefit, net_benefit_estimates(self.found, treated, level)
+            benefit = net_benefit_estimates(self.tables, of_model, level)
+            return benefit, net_benefit_estimates(self.tables, treated, level)
         ratio = np.full(len(GRID), self.population.ratio)
-        cells = Cells.at_odds(self.found, np.arange(len(GRID)), ratio)
+        cells = Cells.at_odds(self.tables, np.arange(len(GRID)), ratio)
         zero = np.zeros(len(GRID))
         costs = OutcomeCosts(GRID, 1 - GRID)  # type: ignore[arg-type]  # of each threshold
         gain_costs = OutcomeCosts(zero, zero + 1, zero, self.odds)  # type: ignore[arg-type]
@@ -352,13 +339,13 @@ class _NetBenefitCurve:
         )
         if self.population is None:
             contributions = (hit, false, right, miss)
-            return _simultaneous_level(counts, self.found, contributions, level)
+            return _simultaneous_level(counts, self.tables, contributions, level)
         # rows of a class count as often as its share of the population
         p = self.population.prevalence
-        positive = divide(p, self.found.positives[0])
-        negative = divide(1 - p, self.found.negatives[0])
+        positive = divide(p, self.tables.positives[0])
+        negative = divide(1 - p, self.tables.negatives[0])
         weighted = (hit * positive, false * negative, right * negative, miss * positive)
-        return _simultaneous_level(counts, self.found, weighted, level, by_class=True)
+        return _simultaneous_level(counts, self.tables, weighted, level, by_class=True)
 
 
 def _estimates_with_costs(
@@ -372,8 +359,8 @@ def _estimates_with_costs(
 
 def _simultaneous_level(
     counts: ScoreCounts | None,
-    found: ConfusionCounts,
-    each: RowContributions,
+    tables: ConfusionCounts,
+    contributions: RowContributions,
     level: float,
     *,
     by_class: bool = False,
@@ -382,13 +369,14 @@ def _simultaneous_level(
 
     by_class: the class totals are fixed, as they are at another prevalence.
     """
-    m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
-    said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
-    rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
+    m = len(tables.tp)
+    hit, false, right, miss = (values[:, None] for values in contributions)
+    flagged = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
+    rows = np.hstack([np.where(flagged, hit, -miss), np.where(flagged, -false, right)])
     n = np.concatenate(
         [
-            -np.diff(found.tp, prepend=found.positives[0], append=0),
-            -np.diff(found.fp, prepend=found.negatives[0], append=0),
+            -np.diff(tables.tp, prepend=tables.positives[0], append=0),
+            -np.diff(tables.fp, prepend=tables.negatives[0], append=0),
         ],
         dtype=np.float64,
     )
@@ -396,19 +384,34 @@ def _simultaneous_level(
         rows[:, block] -= divide(rows[:, block] @ n[block], np.full(m, n[block].sum()))[:, None]
     scale = float(np.abs(rows).max()) if by_class else 1.0
     rows = np.round(rows / (scale or 1.0), CONTRIBUTION_DIGITS)
-    parts: Iterable[Floats] = rows * np.sqrt(n)
-    if counts is not None and (owned := counts.clusters) is not None:
-        at = np.searchsorted(GRID, counts.scores, side="right")
-        place = np.concatenate([at, at + m + 1])
-        if isinstance(owned, RowWeights):
-            parts = rows * np.sqrt(np.bincount(place, owned.squares, len(n)))
-        else:
-            parts = (owned.totals(row[place][None])[0] for row in rows)
-    turn, before = 0.0, None
-    for part in parts:
-        if size := float(np.sqrt(part @ part)):
-            unit = part / size
-            if before is not None:
-                turn += acos(min(1.0, max(-1.0, float(unit @ before))))
-            before = unit
+    turn = _total_turn(_independent_parts(rows, n, counts))
     return min(simultaneous_level(level, turn=turn), simultaneous_level(level, comparisons=m))
+
+
+def _independent_parts(rows: Floats, n: Floats, counts: ScoreCounts | None) -> Iterable[Floats]:
+    """Return, per threshold, contributions of independent rows or clusters, for correlations.
+
+    rows (m, 2 m + 2): contributions of rows between two thresholds, positives first; n: their
+    number; counts: the scores, if rows have clusters or weights.
+    """
+    clusters = None if counts is None else counts.clusters
+    if counts is None or clusters is None:
+        return rows * np.sqrt(n)
+    interval = np.searchsorted(GRID, counts.scores, side="right")
+    place = np.concatenate([interval, interval + len(rows) + 1])
+    if isinstance(clusters, RowWeights):
+        return rows * np.sqrt(np.bincount(place, clusters.squares, len(n)))
+    return (clusters.totals(row[place][None])[0] for row in rows)
+
+
+def _total_turn(vectors: Iterable[Floats]) -> float:
+    """Return the sum of the angles between neighbouring vectors; those of length 0 are left out."""
+    turn = 0.0
+    previous = None
+    for vector in vectors:
+        if size := float(np.sqrt(vector @ vector)):
+            unit = vector / size
+            if previous is not None:
+                turn += acos(min(1.0, max(-1.0, float(unit @ previous))))
+            previous = unit
+    return turn

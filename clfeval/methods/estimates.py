@@ -29,7 +29,7 @@ class Design:
     """The sampling design, as far as intervals depend on it."""
 
     totals: str = "random"  # class totals as in a sample of rows, or "fixed" by design
-    how: str = "exact"  # the method for proportions of rows, of `SHARE_LIMITS`
+    method: str = "exact"  # the method for proportions of rows, of `SHARE_LIMITS`
 
 
 RANDOM = Design()
@@ -50,7 +50,9 @@ class Cells:
     n: Floats  # share of negatives
     sampled: Bools  # true where the population is the one sampled: p is estimated, elsewhere known
     sums: Floats | None = None  # (m, 4, 4), as in `ConfusionCounts`; None for independent rows
-    drawn: Floats | None = None  # effective rows of the class ratio, if not those of both classes
+    ratio_rows: Floats | None = (
+        None  # effective rows of the class ratio, if not those of both classes
+    )
     largest: Floats | None = None  # (m,), as in `ConfusionCounts`
 
     @classmethod
@@ -62,32 +64,34 @@ class Cells:
         sampled: Bools | bool = False,
     ) -> Cells:
         """Return the tables of some models at the given odds, (m,) each."""
-        parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
-        tp, fp, positives, negatives = (part[np.asarray(models)] for part in parts)
+        arrays = (counts.tp, counts.fp, counts.positives, counts.negatives)
+        tp, fp, positives, negatives = (array[np.asarray(models)] for array in arrays)
         # each share without overflow or loss, whichever class is rare
         with np.errstate(divide="ignore"):
-            p, n = 1 / (1 + 1 / ratio), 1 / (1 + ratio)
-        own = np.broadcast_to(sampled, tp.shape)
+            p = 1 / (1 + 1 / ratio)
+            n = 1 / (1 + ratio)
+        sampled = np.broadcast_to(sampled, tp.shape)
         sums = None if counts.sums is None else counts.sums[np.asarray(models)]
         largest = None if counts.largest is None else counts.largest[np.asarray(models)]
         cells = (tp, fp, positives - tp, negatives - fp, positives, negatives)
-        return cls(*cells, ratio, p, n, own, sums, largest=largest)
+        return cls(*cells, ratio, p, n, sampled, sums, largest=largest)
 
     @classmethod
     def at_odds(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
         """Return the tables of some models at given odds, NaN for the class ratio of their rows."""
-        own = divide(counts.positives, counts.negatives)[np.asarray(models)]
-        return cls.picked(counts, models, np.where(np.isnan(ratio), own, ratio), np.isnan(ratio))
+        observed = divide(counts.positives, counts.negatives)[np.asarray(models)]
+        sampled = np.isnan(ratio)
+        return cls.picked(counts, models, np.where(sampled, observed, ratio), sampled)
 
     @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float | None = None) -> Cells:
         """Return the tables of k models at a prevalence, None for that of their rows."""
-        own = np.full(counts.tp.shape, p is None)
+        sampled = np.full(counts.tp.shape, p is None)
         p = divide(counts.positives, counts.positives + counts.negatives) if p is None else p
         p = np.broadcast_to(p, counts.tp.shape)
         cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
         ratio = divide(p, 1 - p)
-        return cls(*cells, ratio, p, 1 - p, own, counts.sums, largest=counts.largest)
+        return cls(*cells, ratio, p, 1 - p, sampled, counts.sums, largest=counts.largest)
 
     @property
     def observed(self) -> Confusion:
@@ -113,25 +117,25 @@ class Cells:
 
     def select(self, index: Ints | Bools | slice) -> Cells:
         """Return some of the tables."""
-        parts: list[Any] = [getattr(self, field.name) for field in fields(self)]
-        picked: list[Any] = [None if part is None else part[index] for part in parts]
-        return Cells(*picked)
+        arrays: list[Any] = [getattr(self, field.name) for field in fields(self)]
+        selected: list[Any] = [None if array is None else array[index] for array in arrays]
+        return Cells(*selected)
 
-    def divided(self, by: Floats) -> Cells:
-        """Return effective counts; by (2, m) or (3, m): divisors of positives, negatives, both."""
+    def divided(self, divisors: Floats) -> Cells:
+        """Return effective counts; divisors (2, m) or (3, m): of positives, negatives, both."""
         total = self.positives + self.negatives
-        one, other = by[:2]
+        of_positives, of_negatives = divisors[:2]
         return replace(
             self,
-            tp=self.tp / one,
-            fn=self.fn / one,
-            positives=self.positives / one,
-            fp=self.fp / other,
-            tn=self.tn / other,
-            negatives=self.negatives / other,
+            tp=self.tp / of_positives,
+            fn=self.fn / of_positives,
+            positives=self.positives / of_positives,
+            fp=self.fp / of_negatives,
+            tn=self.tn / of_negatives,
+            negatives=self.negatives / of_negatives,
             sums=None,
             largest=None,
-            drawn=total / by[2] if len(by) > 2 else None,
+            ratio_rows=total / divisors[2] if len(divisors) > 2 else None,
         )
 
     @property
@@ -145,13 +149,13 @@ def estimate_column(
 ) -> Estimates:
     """Return estimates, with the reason where a value is undefined or infinite."""
     low, high = bounds or (np.full(len(values), np.nan),) * 2
-    lists = (np.asarray(part).tolist() for part in (values, low, high))
+    lists = (np.asarray(column).tolist() for column in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
-    found = [make_estimate(*three) for three in zip(*lists, strict=True)]
+    estimates = [make_estimate(*numbers) for numbers in zip(*lists, strict=True)]
     for i in np.flatnonzero(np.isnan(values)).tolist():
-        table = Confusion(*(part[i] for part in tables))
-        found[i] = Estimate(None, reason=undefined_reason(undefined, table))
-    return found
+        table = Confusion(*(cell[i] for cell in tables))
+        estimates[i] = Estimate(None, reason=undefined_reason(undefined, table))
+    return estimates
 
 
 def make_estimate(
@@ -171,7 +175,7 @@ def make_estimate(
     if -inf < value < inf:
         return Estimate(value, lower, upper)
     # an infinite limit becomes None
-    lower, upper = (end if end is None or isfinite(end) else None for end in (lower, upper))
+    lower, upper = (x if x is None or isfinite(x) else None for x in (lower, upper))
     return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
 
 
@@ -182,14 +186,14 @@ def proportion_estimates(
     *,
     level: float | None,
     divided: Floats | None = None,
-    how: str = "exact",
+    method: str = "exact",
 ) -> Estimates:
-    """Return k / n with intervals by `how`; undefined for n = 0; divided: design effects."""
+    """Return k / n with intervals by `method`; undefined for n = 0; divided: design effects."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[nan] * len(hits)] * 2
     if level is not None:
-        part, whole = (hits, trials) if divided is None else (hits / divided, trials / divided)
-        bounds = [side.tolist() for side in SHARE_LIMITS[how](part, whole, level=level)]
+        counts = (hits, trials) if divided is None else (hits / divided, trials / divided)
+        bounds = [limit.tolist() for limit in SHARE_LIMITS[method](*counts, level=level)]
     return [
         make_estimate(h / t, low, high) if t else Estimate(None, reason=reason)
         for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
@@ -203,29 +207,35 @@ def share_estimates(
     *,
     level: float | None,
     divided: Floats | None = None,
-    how: str = "exact",
+    method: str = "exact",
 ) -> Estimates:
     """Return a measure that is a share k / n, with intervals, as `proportion_estimates` does."""
     reason = CATALOG[name].undefined[0]
-    return proportion_estimates(k, n, reason, level=level, divided=divided, how=how)
+    return proportion_estimates(k, n, reason, level=level, divided=divided, method=method)
 
 
-def fractional_weights_error(*, drawn: bool = False) -> UsageError:
+def fractional_weights_error(*, bootstrap: bool = False) -> UsageError:
     """Build the error on fractional weights, for features or a bootstrap of rows."""
-    why = "a bootstrap needs whole rows" if drawn else "exact intervals of features need whole rows"
+    reason = "exact intervals of features need whole rows"
+    if bootstrap:
+        reason = "a bootstrap needs whole rows"
     hint = f"add {OPTION}--interval none{END} to compute the values without intervals"
-    return UsageError.new(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
+    message = f"weights are not whole numbers: {reason}"
+    return UsageError.new(message, "fractional-weights", hint=hint)
 
 
 def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
     """Return the part of each model, and the counts of all parts concatenated."""
     names = [*CELLS, "positives", "negatives"]
     for name in ("sums", "largest"):
-        names += [name] if all(getattr(one, name) is not None for one in parts.values()) else []
-    arrays = {name: np.concatenate([getattr(x, name) for x in parts.values()]) for name in names}
-    models = tuple(model for one in parts.values() for model in one.models)
-    labels = tuple(label for label, one in parts.items() for _ in one.models)
-    unit = next((one.unit for one in parts.values()), 1)
+        if all(getattr(counts, name) is not None for counts in parts.values()):
+            names.append(name)
+    arrays = {
+        name: np.concatenate([getattr(counts, name) for counts in parts.values()]) for name in names
+    }
+    models = tuple(model for counts in parts.values() for model in counts.models)
+    labels = tuple(label for label, counts in parts.items() for _ in counts.models)
+    unit = next((counts.unit for counts in parts.values()), 1)
     return labels, ConfusionCounts(models, **arrays, unit=unit)
 
 

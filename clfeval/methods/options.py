@@ -20,22 +20,24 @@ INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "C
 RESAMPLES = 2000  # default number
 
 
-def accept_table(flag: str, given: object) -> Any:
+def accept_table(flag: str, value: object) -> Any:
     """Return a frame or file names unchanged; UsageError for other values."""
-    several = given if isinstance(given, (list, tuple)) else [given]
-    named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
-    if given is None or named or hasattr(type(given), "columns"):
-        return given
-    raise not_a_table_error(given, flag)
+    several = value if isinstance(value, (list, tuple)) else [value]
+    are_names = several and all(
+        isinstance(name, (str, os.PathLike)) and str(name) for name in several
+    )
+    if value is None or are_names or hasattr(type(value), "columns"):
+        return value
+    raise not_a_table_error(value, flag)
 
 
-def accept_level(flag: str, given: object) -> float:
+def accept_level(flag: str, value: object) -> float:
     """Return a confidence level; UsageError unless it lies between 0 and 1, up to 0.999999999."""
-    level = to_float(flag, given)
+    level = to_float(flag, value)
     if not 0 < level <= 1 - 1e-9:
         hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
         raise bad_option(
-            f"{OPTION}{flag}{END} {given} is not between 0 and 1 (at most 0.999999999)", hint
+            f"{OPTION}{flag}{END} {value} is not between 0 and 1 (at most 0.999999999)", hint
         )
     return level
 
@@ -84,14 +86,14 @@ Totals = Annotated[
 ]
 
 
-def _accept_margins(flag: str, given: object) -> dict[str, float]:
+def _accept_margins(flag: str, value: object) -> dict[str, float]:
     """Return the smallest relevant difference of each measure; UsageError unless above 0."""
-    named = to_mapping(flag, given, "measures to differences")
-    found = {name: to_float(flag, value) for name, value in named.items()}
-    for name, value in found.items():
-        if not 0 < value < math.inf:
-            raise bad_option(f"{OPTION}{flag}{END} {name}={value:g} is not a number above 0")
-    return found
+    mapping = to_mapping(flag, value, "measures to differences")
+    margins = {name: to_float(flag, margin) for name, margin in mapping.items()}
+    for name, margin in margins.items():
+        if not 0 < margin < math.inf:
+            raise bad_option(f"{OPTION}{flag}{END} {name}={margin:g} is not a number above 0")
+    return margins
 
 
 def margin_option(
@@ -133,7 +135,7 @@ def measure_option(panel: str) -> Opt:
 
 
 def check_reference(
-    reference: str | None, level: float | None, margin: Mapping[str, float], known: Sequence[str]
+    reference: str | None, level: float | None, margin: Mapping[str, float], compared: Sequence[str]
 ) -> None:
     """Raise UsageError for a reference without intervals, and margins of measures not compared."""
     if reference is not None and level is None:
@@ -141,10 +143,12 @@ def check_reference(
             f"{OPTION}--reference{END} compares by intervals: leave {OPTION}--interval none{END} "
             "out"
         )
-    if unknown := margin.keys() - {*known}:
-        what = f"{OPTION}--margin{END} {min(unknown)}: models are compared by {', '.join(known)}"
+    if unknown := margin.keys() - {*compared}:
+        message = (
+            f"{OPTION}--margin{END} {min(unknown)}: models are compared by {', '.join(compared)}"
+        )
         raise bad_option(
-            what, f"for other measures run clfeval report with {OPTION}--reference MODEL{END}"
+            message, f"for other measures run clfeval report with {OPTION}--reference MODEL{END}"
         )
 
 
@@ -229,38 +233,39 @@ class IntervalOptions:
     def interval_arguments(self) -> dict[str, Any]:
         """The level and the method, as arguments of the intervals of shares."""
         exact = self.interval in ("none", "exact")
-        return {"level": self.confidence, "how": "exact" if exact else self.interval}
+        return {"level": self.confidence, "method": "exact" if exact else self.interval}
 
     @property
     def signed(self) -> str:
         """The interval settings as text, for a signature."""
-        how = "" if self.interval == "exact" else f"{self.interval}-"
-        return "none" if self.confidence is None else f"{how}{self.level!r}"
+        method = "" if self.interval == "exact" else f"{self.interval}-"
+        return "none" if self.confidence is None else f"{method}{self.level!r}"
 
 
-def _accept_populations(flag: str, given: object) -> tuple[str | float, ...]:
+def _accept_populations(flag: str, value: object) -> tuple[str | float, ...]:
     """Return shares of positives, odds and ranges of either, texts or numbers."""
-    found = tuple(
-        one.strip() if isinstance(one, str) else to_float(flag, one) for one in as_list(given)
+    populations = tuple(
+        population.strip() if isinstance(population, str) else to_float(flag, population)
+        for population in as_list(value)
     )
-    for one in found:
-        _parse_population_range(flag, one)
-    return found
+    for population in populations:
+        _parse_population_range(flag, population)
+    return populations
 
 
-def _parse_population_range(flag: str, given: str | float) -> tuple[Population, ...]:
+def _parse_population_range(flag: str, value: str | float) -> tuple[Population, ...]:
     """Return one population, or both ends of a range; UsageError for other values."""
     from clfeval.measures.record import Population
 
-    if not isinstance(given, str):
-        return (Population.from_prevalence(given, flag),)
-    left, dots, right = given.partition("..")
+    if not isinstance(value, str):
+        return (Population.from_prevalence(value, flag),)
+    left, dots, right = value.partition("..")
     if not dots:
-        return (Population.from_text(given, flag),)
-    ends = Population.from_text(left, flag), Population.from_text(right, flag)
-    if ends[0].ratio >= ends[1].ratio:
-        raise bad_option(f"{OPTION}{flag}{END} {given} is not in the order lower, higher")
-    return ends
+        return (Population.from_text(value, flag),)
+    limits = Population.from_text(left, flag), Population.from_text(right, flag)
+    if limits[0].ratio >= limits[1].ratio:
+        raise bad_option(f"{OPTION}{flag}{END} {value} is not in the order lower, higher")
+    return limits
 
 
 def prevalence_option(text: str) -> Opt:
@@ -286,24 +291,27 @@ class PopulationOptions:
     @property
     def spans(self) -> Iterator[tuple[Population, ...]]:
         """The populations as given: one population, or both ends of a range, each."""
-        return (_parse_population_range("--prevalence", one) for one in self.prevalence)
+        return (_parse_population_range("--prevalence", text) for text in self.prevalence)
 
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations in the order given, each once; of a range its ends and its middle."""
         from clfeval.measures.record import Population
 
-        found: list[Population] = []
+        populations: list[Population] = []
         for low, *high in self.spans:
-            middle = (Population.from_ratio((low.ratio * one.ratio) ** 0.5) for one in high)
-            found += (low, *middle, *high)
-        return distinct_populations(found)
+            middle = (Population.from_ratio((low.ratio * upper.ratio) ** 0.5) for upper in high)
+            populations += (low, *middle, *high)
+        return distinct_populations(populations)
 
 
 def distinct_populations(populations: Iterable[Population]) -> tuple[Population, ...]:
     """Return populations in order without duplicates, by ratio or odds as written."""
-    found: list[Population] = []
-    for one in populations:
-        if not any(one.ratio == other.ratio or one.odds == other.odds for other in found):
-            found.append(one)
-    return tuple(found)
+    distinct: list[Population] = []
+    for population in populations:
+        if not any(
+            population.ratio == earlier.ratio or population.odds == earlier.odds
+            for earlier in distinct
+        ):
+            distinct.append(population)
+    return tuple(distinct)

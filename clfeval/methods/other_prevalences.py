@@ -60,7 +60,7 @@ class _ModelPlace(NamedTuple):
 class TunedModels:
     """Models of slices, concatenated; labels: the slice of each, None for the whole table."""
 
-    given: Sample
+    sample: Sample
     options: TuneOptions
     labels: tuple[str | None, ...]
     counts: ConfusionCounts
@@ -68,44 +68,48 @@ class TunedModels:
     @property
     def level(self) -> float | None:
         """The level of intervals; None without intervals or counts."""
-        return self.options.confidence if self.given.sampled else None
+        return self.options.confidence if self.sample.sampled else None
 
-    def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
+    def model_columns(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns of slice and model."""
         names = self.counts.models
         return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
 
-    def limits(self, name: str, cells: Cells, known: Mapping[str, Limits] | None = None) -> Limits:
+    def limits(
+        self, name: str, cells: Cells, computed: Mapping[str, Limits] | None = None
+    ) -> Limits:
         """Return the limits of a measure by formula, NaN without intervals."""
         options = self.options
         if self.level is None:
             return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
         # measures that are not resampled have exact limits
-        how = "exact" if options.interval == "bootstrap" else options.interval
+        method = "exact" if options.interval == "bootstrap" else options.interval
         return measure_limits(
             name,
             cells,
             level=self.level,
-            design=Design(options.totals, how),
+            design=Design(options.totals, method),
             beta=options.beta,
             stakes=options.outcome_costs,
-            known=known,
+            known=computed,
         )
 
     def estimates(
-        self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
+        self, name: str, cells: Cells, observed: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
-        """Return a measure of tables, times `times`, with limits extended to that of `chosen`."""
-        value, here = (self.values(name, one) * times for one in (cells, chosen or cells))
+        """Return a measure of tables, times `times`, with limits extended to that of `observed`."""
+        value, observed_value = (
+            self.values(name, tables) * times for tables in (cells, observed or cells)
+        )
         low, high = (end * times for end in self.limits(name, cells))
-        bounds = np.minimum(low, here), np.maximum(high, here)
+        bounds = np.minimum(low, observed_value), np.maximum(high, observed_value)
         return estimate_column(value, bounds, cells, CATALOG[name].undefined_at_odds)
 
     def values(self, name: str, cells: Cells) -> Floats:
         """Return a measure of tables, all digits kept where it does not depend on the ratio."""
-        of = self.options.formulas[name]
-        still = cells.sampled | CATALOG[name].invariant
-        return np.where(still, of(cells.observed), of(cells.tuned))
+        formula = self.options.formulas[name]
+        is_fixed = cells.sampled | CATALOG[name].invariant
+        return np.where(is_fixed, formula(cells.observed), formula(cells.tuned))
 
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
@@ -118,9 +122,9 @@ class TunedModels:
         estimates, failed = self._estimates(cells, np.array(models))
         kinds = [place.kind for place in places]
         total = self.counts.rows.tolist()
-        thresholds = self.given.thresholds
+        thresholds = self.sample.thresholds
         columns: dict[str, Sequence[Any]] = {
-            **self.who(models),
+            **self.model_columns(models),
             "population": kinds,
             "prevalence": [place.population and place.population.prevalence for place in places],
             "odds": [place.population and place.population.odds for place in places],
@@ -144,7 +148,7 @@ class TunedModels:
         places = list[_ModelPlace]()
         pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
         for i, (p, n) in enumerate(pairs):
-            if self.given.sampled:
+            if self.sample.sampled:
                 population = Population.from_counts(p, n, counts.unit) if p and n else None
                 places.append(_ModelPlace(i, "sample", population))
             places += [_ModelPlace(i, kind, target) for kind, target in targets]
@@ -195,7 +199,7 @@ class TunedModels:
                     self.level, "bootstrap", options.totals, options.resamples, options.seed
                 ),
                 lambda i: TableResampler.from_patterns(
-                    self.given.patterns.get(self.labels[i]), names[i]
+                    self.sample.patterns.get(self.labels[i]), names[i]
                 ),
             )
         elif self.level is not None:
@@ -216,7 +220,7 @@ class UsedThreshold(NamedTuple):
     rule: str | None  # None if not chosen
     threshold: float | None  # None for labels, and above every score
     expected: ConfusionCounts  # on new data
-    here: ConfusionCounts
+    observed: ConfusionCounts
     risk: float | None = None  # threshold probability of net benefit
 
 
@@ -238,7 +242,7 @@ def prevalence_rows(
     """
     models = np.arange(len(used))
     expected = concatenate_counts(dict(enumerate(model.expected for model in used)))[1]
-    observed = concatenate_counts(dict(enumerate(model.here for model in used)))[1]
+    observed = concatenate_counts(dict(enumerate(model.observed for model in used)))[1]
     tuner = TunedModels(sample, options, (None,) * len(used), expected)
     rows = list[Row]()
     for kind, population in places:
@@ -289,7 +293,8 @@ def _net_benefit_gain(
     costs = _outcome_costs(tuner, risk)
     if costs is None:
         return Estimate(None, reason="needs_threshold")
-    exchange, ratio = costs.exchange, tables[0].ratio[i].item()
+    exchange = costs.exchange
+    ratio = tables[0].ratio[i].item()
     if ratio <= exchange:  # treat-all is not better than treat-none
         return _estimate_with_costs(tuner, tables, i, "net_benefit", costs)
     loss = OutcomeCosts(fp=0.0, fn=1.0, tn=exchange)
@@ -316,8 +321,10 @@ def _inverse_estimate(share: Estimate) -> Estimate:
     """Return 1 / share, infinite at 0."""
     if share.value is None:
         return share
-    ends = (share.high, share.value, share.low)
-    low, value, high = (np.nan if end is None else 1 / end if end else np.inf for end in ends)
+    bounds = (share.high, share.value, share.low)
+    low, value, high = (
+        np.nan if bound is None else 1 / bound if bound else np.inf for bound in bounds
+    )
     return make_estimate(value, low, high)
 
 

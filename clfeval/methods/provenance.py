@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from hashlib import sha256
@@ -41,35 +41,38 @@ QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
 def build_parameters(
-    order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
+    order: str, values: Mapping[str, Any], *groups: object, omitted: str = "", weighed: bool = False
 ) -> dict[str, Any]:
-    """Return parameters detected and parameters of the option groups, names in `order` first."""
-    said = reduce(or_, map(declaration.document_parameters, groups)) | {**found}
-    if "cluster" in said and "cluster" not in without.split():
-        column = said["cluster"]
-        said["independence"] = (
+    """Return parameters by name: `values`, and those of the option groups; `order` comes first."""
+    parameters = reduce(or_, map(declaration.document_parameters, groups)) | {**values}
+    if "cluster" in parameters and "cluster" not in omitted.split():
+        column = parameters["cluster"]
+        parameters["independence"] = (
             f"independent clusters of '{column}'" if column else "independent rows"
         )
-        methods = CLUSTERED if said["cluster"] is not None else WEIGHED if weighed else {}
-        if methods and said.get("interval") != "none":
-            said["interval_methods"] = {**said.get("interval_methods", {}), **methods}
-    names = [name for name in (*order.split(), *said) if name not in without.split()]
-    return {name: said[name] for name in names if name in said}
+        methods = WEIGHED if weighed else {}
+        if column is not None:
+            methods = CLUSTERED
+        if methods and parameters.get("interval") != "none":
+            of_rows = parameters.get("interval_methods", {})
+            parameters["interval_methods"] = {**of_rows, **methods}
+    names = [name for name in (*order.split(), *parameters) if name not in omitted.split()]
+    return {name: parameters[name] for name in names if name in parameters}
 
 
 def build_signature(
     order: str,
-    found: Mapping[str, Any],
+    values: Mapping[str, Any],
     *groups: object,
     files: Iterable[InputFile],
     statistics: str,
 ) -> str:
-    """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
-    said = reduce(or_, map(declaration.signature_settings, groups)) | {**found}
-    data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
+    """Join `key:value` parts: settings, then the sha256 of the files and of the statistics."""
+    settings = reduce(or_, map(declaration.signature_settings, groups)) | {**values}
+    names = [name for name in dict.fromkeys((*order.split(), *settings)) if name in settings]
     parts = [
-        *((name, said[name]) for name in dict.fromkeys((*order.split(), *said)) if name in said),
-        ("data", data),
+        *((name, settings[name]) for name in names),
+        ("data", "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)),
         ("stats", statistics[:8]),
         ("clfeval", __version__),
     ]
@@ -78,11 +81,12 @@ def build_signature(
     )
 
 
-def name_interval_methods(methods: Mapping[str, str], how: str) -> dict[str, str]:
+def name_interval_methods(methods: Mapping[str, str], interval: str) -> dict[str, str]:
     """Return the method of each interval; that of shares as named by --interval."""
-    if how in ("exact", "none"):
+    if interval in ("exact", "none"):
         return dict(methods)
-    return {what: one.replace("Clopper-Pearson", how.title()) for what, one in methods.items()}
+    title = interval.title()
+    return {name: method.replace("Clopper-Pearson", title) for name, method in methods.items()}
 
 
 def format_thresholds(thresholds: Mapping[str, float | None]) -> str:
@@ -93,14 +97,15 @@ def format_thresholds(thresholds: Mapping[str, float | None]) -> str:
     return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
 
 
-def prefix_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer:
+def prefix_threshold(answer: Answer, thresholds: Mapping[str, float | None]) -> Answer:
     """Prefix a sentence with the threshold of the scores, if all models share it."""
     (cut, *others) = {*thresholds.values()} or {None}
-    if cut is None or others or not said.models:
-        return said
-    first, space, rest = said.text.partition(" ")
-    first = first.lower() if first in ("No", "All", "Every") else first
-    return replace(said, text=f"At threshold {format_exact(cut)}, {first}{space}{rest}")
+    if cut is None or others or not answer.models:
+        return answer
+    first_word, space, further = answer.text.partition(" ")
+    if first_word in ("No", "All", "Every"):
+        first_word = first_word.lower()
+    return replace(answer, text=f"At threshold {format_exact(cut)}, {first_word}{space}{further}")
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:
@@ -108,9 +113,9 @@ def class_totals(sample: Sample) -> dict[str, Any]:
     positives, negatives, ratio = slice_totals(sample, None)
     unit = sample.slices[None].unit
     rows = None if positives is None or negatives is None else positives + negatives
-    said = {"rows": rows, "positives": positives, "negatives": negatives}
+    totals = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
-        **{name: n if n is None else from_units(n, unit) for name, n in said.items()},
+        **{name: n if n is None else from_units(n, unit) for name, n in totals.items()},
         "prevalence": ratio and ratio.prevalence,
         "odds": ratio and ratio.odds,
         **cluster_summary(sample.patterns.get(None)),
@@ -129,7 +134,8 @@ def multiclass_summary(patterns: ClassPatterns) -> dict[str, Any]:
 
 def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
     """Return the positives and negatives of a slice for each model, effective if weighted."""
-    counts, patterns = sample.slices[label], sample.patterns.get(label)
+    counts = sample.slices[label]
+    patterns = sample.patterns.get(label)
     if patterns is not None and patterns.fractional:
         negatives, positives = np.round(class_sizes(patterns, 2)).tolist()
         return [positives], [negatives]
@@ -143,40 +149,44 @@ def slice_totals(sample: Sample, label: str | None) -> tuple[Any, Any, Populatio
         totals = {*counts.positives.tolist()}
         return (totals.pop() if len(totals) == 1 else None), None, None
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    one = len(pairs) == 1 and sample.sampled
-    positives, negatives = pairs.pop() if one else (None, None)
+    is_equal = len(pairs) == 1 and sample.sampled
+    positives, negatives = pairs.pop() if is_equal else (None, None)
     if not (positives and negatives):
         return positives, negatives, None
     return positives, negatives, Population.from_counts(positives, negatives, counts.unit)
 
 
-def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[ResultNote]:
-    """Return warnings on excluded rows and blank lines; apart: rows without a match in a join."""
-    dropped, said = sum(file.dropped for file in files) - apart, []
-    if apart:
-        were = "was" if apart == 1 else "were"
-        text = f"{format_count(apart, 'row')} {were} excluded: the id is missing in some file"
-        said.append(ResultNote("dropped", text))
+def exclusion_notes(files: Sequence[InputFile], blank: int, unmatched: int = 0) -> list[ResultNote]:
+    """Return warnings on excluded rows and blank lines; unmatched: rows that a join leaves out."""
+    notes = list[ResultNote]()
+    dropped = sum(file.dropped for file in files) - unmatched
+    if unmatched:
+        were = "was" if unmatched == 1 else "were"
+        text = f"{format_count(unmatched, 'row')} {were} excluded: the id is missing in some file"
+        notes.append(ResultNote("dropped", text))
     if dropped:
         rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
-        said.append(ResultNote("dropped", f"{dropped} {rows} with missing values {were} excluded"))
+        text = f"{dropped} {rows} with missing values {were} excluded"
+        notes.append(ResultNote("dropped", text))
     if blank:
-        said.append(ResultNote("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
-    return said
+        notes.append(ResultNote("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
+    return notes
 
 
 def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
     """Return a warning on rows where models gave the true class probability 0, if any."""
-    some = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
-    each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some[::-1]]
+    models = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
+    if not models:
+        return []
+    phrases = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in models[::-1]]
     text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
-    return [ResultNote("clipped", f"in {join_texts(each, 3)}, {text}")] if each else []
+    return [ResultNote("clipped", f"in {join_texts(phrases, 3)}, {text}")]
 
 
-def bucket_notes(counted: PredictionCounts, *, curves: bool = True) -> list[ResultNote]:
+def bucket_notes(predictions: PredictionCounts, *, curves: bool = True) -> list[ResultNote]:
     """Return a note on curves of scores that are counted in buckets."""
-    scored = any(model.kind != "label" for model in counted.models)
-    if not (curves and scored) or counted.bits is None:
+    scored = any(model.kind != "label" for model in predictions.models)
+    if not (curves and scored) or predictions.bits is None:
         return []
     text = "scores are counted in buckets: curves have a point where each starts, and thresholds "
     text += f"are among these ({COMMAND}clfeval report --scores exact{END}: one by one, "
@@ -241,52 +251,63 @@ def _caution(gain: StoredGain | None) -> str:
     return f"is undecided: it may raise the {loss} of new rows; keep the scores, or get more rows"
 
 
-def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
+def counting_notes(predictions: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
     """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
-    said = [] if counted.roles.where is None else [_condition_note(counted.roles.where)]
-    said += cluster_notes(counted) if clusters else []
-    apart = sum(file.lost for file in counted.kept.settled.files)
-    said += exclusion_notes(counted.files, counted.blank_rows, apart)
-    if (off := counted.kept.settled.rounding) > 1e-12:
-        text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
-        said.append(ResultNote("rounded-weights", text))
-    for model in counted.models:
-        cut = counted.thresholds[model.name]
+    settled = predictions.kept.settled
+    condition = predictions.roles.where
+    notes = [] if condition is None else [_condition_note(condition)]
+    notes += cluster_notes(predictions) if clusters else []
+    unmatched = sum(file.lost for file in settled.files)
+    notes += exclusion_notes(predictions.files, predictions.blank_rows, unmatched)
+    if settled.rounding > 1e-12:
+        text = "weights differ too much and are rounded, the smallest by up to "
+        text += f"{settled.rounding:.1g} of it"
+        notes.append(ResultNote("rounded-weights", text))
+    notes += _paired_column_notes(predictions)
+    has_scores = any(model.kind == "score" for model in predictions.models)
+    if has_scores and predictions.positive in ("0", "false", "False", "FALSE"):
+        text = f"high scores should mean '{predictions.positive}'"
+        notes.append(ResultNote("score-direction", text))
+    rounded = {model.name: model.rounded for model in predictions.models if model.rounded}
+    if rounded:
+        text = f"scores of {list_names(rounded, 3)} lie up to {max(rounded.values()):.1g} outside "
+        notes.append(ResultNote("rounded-scores", f"{text}0 to 1; they are evaluated as 0 and 1"))
+    notes += _scale_notes(settled.columns)
+    if are_entity_tags(predictions.classes):
+        text = "labels are tags of entities, such as B-, I- and O: tokens are counted, not entities"
+        notes.append(ResultNote("tokens-counted", text))
+    text = "several classes are equally probable; the first is used"
+    return notes + [
+        ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")
+        for name, rows in predictions.ties.items()
+        if predictions.thresholds[name] is None
+    ]
+
+
+def _paired_column_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
+    """Yield a note on each column of labels that is one model with columns of scores."""
+    for model in predictions.models:
         if not model.beside:
             continue
-        pair = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
+        columns = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
         if len(model.columns) == 1:
-            pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
-        text = f"{pair}: it predicts the most probable class"
+            columns = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+        cut = predictions.thresholds[model.name]
+        text = f"{columns}: it predicts the most probable class"
         if cut is not None:
-            what = "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
-            text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
-        ends = (counted.kept.settled.related or {}).get(model.name, ())
-        others = [
-            f"{word} {format_exact(end)}"
-            for word, end in zip(("above", "up to"), ends, strict=False)
-            if isfinite(end)
+            noun = f"probabilities of '{predictions.positive}'"
+            if model.kind == "score":
+                noun = "scores"
+            text = f"{columns}: {noun} of {format_exact(cut)} or more are positive"
+        limits = (predictions.kept.settled.related or {}).get(model.name, ())
+        ranges = [
+            f"{word} {format_exact(limit)}"
+            for word, limit in zip(("above", "up to"), limits, strict=False)
+            if isfinite(limit)
         ]
-        if others:  # which give the same labels from the scores
-            text += f"; any threshold {' and '.join(others)} gives the same labels"
-        said.append(ResultNote("labels-and-scores", text))
-    if counted.positive in ("0", "false", "False", "FALSE") and any(
-        model.kind == "score" for model in counted.models
-    ):
-        said.append(ResultNote("score-direction", f"high scores should mean '{counted.positive}'"))
-    if rounded := {model.name: model.rounded for model in counted.models if model.rounded}:
-        text = f"scores of {list_names(rounded, 3)} lie up to {max(rounded.values()):.1g} outside "
-        said.append(ResultNote("rounded-scores", f"{text}0 to 1; they are evaluated as 0 and 1"))
-    said += _scale_notes(counted.kept.settled.columns)
-    if are_entity_tags(counted.classes):
-        text = "labels are tags of entities, such as B-, I- and O: tokens are counted, not entities"
-        said.append(ResultNote("tokens-counted", text))
-    text = "several classes are equally probable; the first is used"
-    return said + [
-        ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")
-        for name, rows in counted.ties.items()
-        if counted.thresholds[name] is None
-    ]
+        if ranges:  # which give the same labels from the scores
+            text += f"; any threshold {' and '.join(ranges)} gives the same labels"
+        yield ResultNote("labels-and-scores", text)
 
 
 def _condition_note(condition: str) -> ResultNote:
@@ -320,23 +341,25 @@ def report_provenance(
     sample: Sample, options: ReportOptions, digests: Sequence[str], *, weighed: bool
 ) -> dict[str, Any]:
     """Return the parameters and signature of a Result; digests: of labels, then of scores."""
-    said, counted = sample.roles, sample.counted
-    first, *others = digests
-    statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()
+    roles = sample.roles
+    predictions = sample.counted
+    of_labels, *of_scores = digests
+    statistics = sha256("".join([of_labels, *sorted(of_scores)]).encode()).hexdigest()
     signed: dict[str, Any] = {"pos": sample.positive, "cut": format_thresholds(sample.thresholds)}
-    found: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
+    parameters: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
     methods = INTERVAL_METHODS
-    if counted is not None and counted.multiclass:
-        order, methods = counted.order, OF_MORE_CLASSES
-        signed = {"classes": len(order)}
-        found = {"positive": None, "negative": [], "classes": list(order)}
-        found["ordered"] = counted.ordered
-    found["by"] = list(said.by if said.run is None else ())
+    if predictions is not None and predictions.multiclass:
+        classes = predictions.order
+        methods = OF_MORE_CLASSES
+        signed = {"classes": len(classes)}
+        parameters = {"positive": None, "negative": [], "classes": list(classes)}
+        parameters["ordered"] = predictions.ordered
+    parameters["by"] = list(roles.by if roles.run is None else ())
     signed |= {
         "cmd": "report",
-        "miss": said.missing,
-        "weight": "yes" if said.weight else None,
-        "by": ",".join(found["by"]),
+        "miss": roles.missing,
+        "weight": "yes" if roles.weight else None,
+        "by": ",".join(parameters["by"]),
         "run": "file" if options.run_files else options.run,
         "ci": options.interval,
         "level": f"{options.level:g}",
@@ -345,31 +368,31 @@ def report_provenance(
         "best": " ".join(options.best_threshold),
         "abstain": " ".join(options.abstain),
     }
-    cutting = {"best_threshold": options.best_threshold, "abstain": options.abstain}
-    found |= {name: list(given) for name, given in cutting.items() if given}
+    rules = {"best_threshold": options.best_threshold, "abstain": options.abstain}
+    parameters |= {name: list(texts) for name, texts in rules.items() if texts}
     if targets := options.populations:
-        found["targets"] = [{"prevalence": t.prevalence, "odds": t.odds} for t in targets]
+        parameters["targets"] = [{"prevalence": t.prevalence, "odds": t.odds} for t in targets]
         signed["odds"] = ",".join(t.odds for t in targets)
     if options.interval == "bootstrap":  # the others are used where it has no limits
         methods = {"every measure in `metrics`": "percentile bootstrap of rows", **methods}
-    found["interval_methods"] = {} if options.confidence is None else methods
+    parameters["interval_methods"] = {} if options.confidence is None else methods
     return {
         "command": "report",
         "signature": build_signature(
             "cmd pos classes cut best abstain odds miss weight by run cluster ci level totals "
             "resamples seed measures",
             signed,
-            said,
+            roles,
             options,
             files=sample.files,
-            statistics=statistics if others else first,
+            statistics=statistics if of_scores else of_labels,
         ),
         "inputs": sample.files,
         "parameters": build_parameters(
             "positive negative classes ordered level interval totals interval_methods missing by "
             "run cluster measure",
-            found,
-            said,
+            parameters,
+            roles,
             options,
             weighed=weighed,
         ),
@@ -408,52 +431,66 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
     if isinstance(patterns.clusters, RowWeights):
         return {"effective_rows": float(f"{patterns.clusters.size:.12g}")}  # sums of fractions
     if patterns.fractional:
-        every = np.ones((1, len(patterns.n)), bool)
-        size = float(share_design(patterns.clusters, every, every)[1][0])
-        many = len(patterns.clusters)
-        return {"clusters": many, "design_effect": None, "effective_clusters": size}
+        all_rows = np.ones((1, len(patterns.n)), bool)
+        return {
+            "clusters": len(patterns.clusters),
+            "design_effect": None,
+            "effective_clusters": float(share_design(patterns.clusters, all_rows, all_rows)[1][0]),
+        }
     if isinstance(patterns, ClassPatterns):
-        each = accuracy_influence(patterns.tables)
-        moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-        effects = influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
+        tables = enumerate(accuracy_influence(patterns.tables))
+        influence = np.array([table[patterns.cells(i)] for i, table in tables])
+        effects = influence_covariance(influence, patterns.n, clusters=patterns.clusters).effect
     else:
-        effects = _of_rates(patterns, patterns.clusters)
+        effects = _rate_design_effects(patterns, patterns.clusters)
     effects = effects[np.isfinite(effects)]
     most = float(effects.max()) if len(effects) else None
     return {"clusters": len(patterns.clusters), "design_effect": most}
 
 
-def _of_rates(patterns: PatternCounts, clusters: Owned) -> Floats:
+def _rate_design_effects(patterns: PatternCounts, clusters: Owned) -> Floats:
     """Return the design effects of sensitivities and specificities."""
-    truth, votes, found = patterns.truth[:, None], patterns.votes, list[Floats]()
-    for mine, right in ((truth, votes), (~truth, ~votes)):
-        each = share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
-        moves = ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
-        found.append(each[moves])
-    return np.concatenate(found)
+    truth = patterns.truth[:, None]
+    effects = list[Floats]()
+    for of_class, is_right in ((truth, patterns.votes), (~truth, ~patterns.votes)):
+        right = of_class & is_right
+        class_effects = share_design(clusters, right.T, of_class.T, cautious=False)[0]
+        varies = ((patterns.n @ right) > 0) & ((patterns.n @ (of_class & ~is_right)) > 0)
+        effects.append(class_effects[varies])
+    return np.concatenate(effects)
 
 
-def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
+def cluster_notes(predictions: PredictionCounts) -> list[ResultNote]:
     """Return warnings on few clusters, or on a column that may identify clusters."""
-    clusters = counted.patterns.clusters
+    clusters = predictions.patterns.clusters
     if isinstance(clusters, ClusterCounts):
-        many, n = len(clusters), counted.patterns.n.astype(np.float64)
-        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item() if many > 1 else 1
-        if alike >= ENOUGH:
+        n = predictions.patterns.n.astype(np.float64)
+        equivalent = 1.0  # the number of clusters of equal size
+        if len(clusters) > 1:
+            equivalent = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
+        if equivalent >= ENOUGH:
             return []
-        text = f"only {many} clusters: intervals are approximate"
-        if many < 2:
-            text = "all rows are in one cluster: intervals cannot be computed"
-        elif many < FEWEST_CLUSTERS:
-            text = f"only {many} clusters: intervals and tests need {FEWEST_CLUSTERS}"
-        elif many < FEW:
-            text += f", by Student's t with {many - 1} degrees of freedom"
-        elif many >= ENOUGH:
-            size = "weight" if counted.patterns.fractional else "size"
-            text = f"{many} clusters of unequal {size} are equivalent to {alike:.0f} equal ones: "
-            text += "intervals are approximate"
+        weighted = predictions.patterns.fractional
+        text = _few_clusters_text(len(clusters), equivalent, weighted=weighted)
         return [ResultNote("few-clusters", text)]
-    name = counted.kept.likely_cluster()
+    name = predictions.kept.likely_cluster()
+    if name is None:
+        return []
     text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "
-    text += f"narrow; add {format_option('--cluster', str(name))}"
-    return [] if name is None else [ResultNote("may-share", text)]
+    return [ResultNote("may-share", f"{text}narrow; add {format_option('--cluster', str(name))}")]
+
+
+def _few_clusters_text(count: int, equivalent: float, *, weighted: bool) -> str:
+    """Return what few clusters mean for intervals; equivalent: their number if of equal size."""
+    if count < 2:
+        return "all rows are in one cluster: intervals cannot be computed"
+    if count < FEWEST_CLUSTERS:
+        return f"only {count} clusters: intervals and tests need {FEWEST_CLUSTERS}"
+    text = f"only {count} clusters: intervals are approximate"
+    if count < FEW:
+        return f"{text}, by Student's t with {count - 1} degrees of freedom"
+    if count < ENOUGH:
+        return text
+    size = "weight" if weighted else "size"
+    text = f"{count} clusters of unequal {size} are equivalent to {equivalent:.0f} equal ones: "
+    return f"{text}intervals are approximate"

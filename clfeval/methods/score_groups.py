@@ -42,11 +42,11 @@ def calibration_rows(
         "mean_score": (_score_sums(counts, starts) / rows).tolist(),
     }
 
-    def made() -> list[Row]:
+    def build_rows() -> list[Row]:
         observed = _observed_shares(confusions, level, design)
         return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
-    return deferred_rows(len(first), made)
+    return deferred_rows(len(first), build_rows)
 
 
 def _bin_starts(below: Counts) -> Ints:
@@ -82,7 +82,8 @@ def _observed_shares(confusions: ConfusionCounts, level: float | None, design: D
 
 def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
     """Return the first of m indices at which a rising function reaches each target, else m."""
-    low, high = np.zeros(len(targets), np.int64), np.full(len(targets), m)
+    low = np.zeros(len(targets), np.int64)
+    high = np.full(len(targets), m)
     while (is_open := low < high).any():
         middle = (low + high) // 2
         is_below = rising(np.minimum(middle, m - 1)) < targets

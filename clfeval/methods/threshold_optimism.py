@@ -47,26 +47,27 @@ class ThresholdRule:
 
         Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
         """
-        p, n = tp[..., -1:], fp[..., -1:]
-        table = Confusion(*(one.astype(np.float64) for one in (tp, fp, p - tp, n - fp)))
+        p = tp[..., -1:]
+        n = fp[..., -1:]
+        table = Confusion(*(cell.astype(np.float64) for cell in (tp, fp, p - tp, n - fp)))
         gains = self.best.measure.sign * measure_value(self.best, table)
         if self.within is not None:
-            inside = self.sign * (measure_value(self.within, table) - self.at)
-            gains = np.where(inside >= -_TIE, gains, np.nan)
-        known = ~np.isnan(gains)
-        most = np.where(known, gains, -np.inf).max(axis=-1, keepdims=True)
+            slack = self.sign * (measure_value(self.within, table) - self.at)
+            gains = np.where(slack >= -_TIE, gains, np.nan)
+        defined = ~np.isnan(gains)
+        most = np.where(defined, gains, -np.inf).max(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            near = known & ((gains == most) | (gains >= most - _TIE * np.abs(most)))
+            is_best = defined & ((gains == most) | (gains >= most - _TIE * np.abs(most)))
         hits, false, p, n = safe_for_products(tp, fp, p, n)
         delta = hits * n - false * p  # whole numbers, so that equal means equal
-        delta = np.where(near, delta, delta.min(axis=-1, keepdims=True) - 1)
-        return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
+        delta = np.where(is_best, delta, delta.min(axis=-1, keepdims=True) - 1)
+        return np.where(defined.any(axis=-1), delta.argmax(axis=-1), -1)
 
 
-def measure_value(one: RequestedMeasure, table: Confusion) -> Floats:
+def measure_value(requested: RequestedMeasure, table: Confusion) -> Floats:
     """Return a measure of tables."""
     with np.errstate(all="ignore"):
-        return np.asarray(one.measure.function(table), np.float64)
+        return np.asarray(requested.measure.function(table), np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,17 +75,17 @@ class BootstrapChoices:
     """Thresholds of r rules on b draws, (r, b), or NaN; tables there of the draw, of all rows."""
 
     thresholds: Floats
-    drawn: Confusion
-    whole: Confusion
+    draw_tables: Confusion
+    row_tables: Confusion
 
-    def optimism(self, of: Callable[[Confusion], Floats]) -> Floats:
+    def optimism(self, formula: Callable[[Confusion], Floats]) -> Floats:
         """Return the bootstrap optimism of a measure at the chosen thresholds, (r,).
 
         mean over draws (measure of the draw - measure of all rows) / (1 - 1/e)
         """
-        gaps = np.asarray(of(self.drawn) - of(self.whole))
-        known = ~np.isnan(gaps)
-        mean = np.where(known, gaps, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        gaps = np.asarray(formula(self.draw_tables) - formula(self.row_tables))
+        defined = ~np.isnan(gaps)
+        mean = np.where(defined, gaps, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
         return np.asarray(mean / (1 - 1 / e))  # the expected share of distinct rows in a draw
 
 
@@ -105,11 +106,11 @@ class ChosenThresholds:
         counts: ScoreCounts,
         rules: Sequence[ThresholdRule],
         seed: int,
-        who: str,
+        stream: str,
         *,
         hull: bool = False,
     ) -> ChosenThresholds:
-        """Choose thresholds and estimate their optimism, with the random stream `who`.
+        """Choose thresholds and estimate their optimism, with the random stream `stream`.
 
         hull: search `candidate_points` only. Expected: less positive optimism of both rates.
         """
@@ -118,7 +119,7 @@ class ChosenThresholds:
         tables = confusions_at(counts, points.thresholds[positions])
         if reason := _explain_unknown(counts):
             return cls(points, positions, tables, tables, None, [reason] * len(positions))
-        rng = random_stream(seed, f"cut\0{who}")
+        rng = random_stream(seed, f"cut\0{stream}")
         choices = _bootstrap_choices(counts, rules, rng, hull=hull)
         expected = _expected_tables(rules, tables, choices)
         if tables.sums is not None:
@@ -169,10 +170,11 @@ def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull
     """Return the indices of the best points of b curves, (b, h), by r rules: (r, b)."""
     if not hull:
         return np.stack([rule.places(tp, fp) for rule in rules])
-    few = hull_places(tp, fp)
-    tp, fp = (np.take_along_axis(one, few, axis=1) for one in (tp, fp))
-    found = np.stack([rule.places(tp, fp) for rule in rules])
-    return np.where(found < 0, -1, few[np.arange(len(few)), found])
+    candidates = hull_places(tp, fp)
+    tp = np.take_along_axis(tp, candidates, axis=1)
+    fp = np.take_along_axis(fp, candidates, axis=1)
+    best = np.stack([rule.places(tp, fp) for rule in rules])
+    return np.where(best < 0, -1, candidates[np.arange(len(candidates)), best])
 
 
 def _bootstrap_choices(
@@ -193,7 +195,7 @@ def _bootstrap_choices(
     thresholds, hits, alarms, p, n, tp, fp = columns
     draw_tables = Confusion(hits, alarms, p - hits, n - alarms)
     (all_tp,), (all_fp,) = (
-        _from_above(part[None]) for part in (groups.positives, groups.negatives)
+        _from_above(counts[None]) for counts in (groups.positives, groups.negatives)
     )
     return BootstrapChoices(
         thresholds, draw_tables, Confusion(tp, fp, all_tp[-1] - tp, all_fp[-1] - fp)
@@ -207,7 +209,7 @@ def _choices_of_draws(
 
     Draws without a class are left out; all are NaN where a rule has no threshold.
     """
-    (tp,), (fp,) = (_from_above(part[None]) for part in (groups.positives, groups.negatives))
+    (tp,), (fp,) = (_from_above(counts[None]) for counts in (groups.positives, groups.negatives))
     cuts = np.concatenate([[np.inf], groups.scores[::-1]])
     by_class = draws.reshape(len(draws), 2, -1)
     by_class = by_class[(by_class.sum(axis=2) > 0).all(axis=1)]
@@ -221,7 +223,10 @@ def _choices_of_draws(
 
 
 def _correct_limits(
-    rules: Sequence[ThresholdRule], here: ConfusionCounts, found: BootstrapChoices, counts: Floats
+    rules: Sequence[ThresholdRule],
+    tables: ConfusionCounts,
+    choices: BootstrapChoices,
+    counts: Floats,
 ) -> None:
     """Correct TP and FP, (2, r), for optimism of predictive values; the maximised rate stays."""
     tp, fp = counts
@@ -229,35 +234,47 @@ def _correct_limits(
         limit = rule.within
         if limit is None or limit.name not in ("precision", "npv", "fdr", "for"):
             continue
-        wrong = float(measure_value(limit, float_confusion(here.take([i])))[0])
-        wrong -= float(found.optimism(limit.measure.function)[i])
-        wrong = min(max(1 - wrong if limit.measure.sign > 0 else wrong, 0.0), 1.0)
-        p, n = here.positives[i], here.negatives[i]
+        value = float(measure_value(limit, float_confusion(tables.take([i])))[0])
+        value -= float(choices.optimism(limit.measure.function)[i])
+        wrong_share = min(max(1 - value if limit.measure.sign > 0 else value, 0.0), 1.0)
+        p = tables.positives[i]
+        n = tables.negatives[i]
         # rows of a positive at the odds of the rule, per row of a negative
         weight = 1.0 if rule.ratio is None else float(rule.ratio * n / p)
         if rule.best.name == "specificity" and n > fp[i]:
-            tp[i] = p - divide((n - fp[i]) * wrong, (1 - wrong) * weight)
+            tp[i] = p - divide((n - fp[i]) * wrong_share, (1 - wrong_share) * weight)
         elif rule.best.name == "sensitivity" and tp[i] > 0:
-            fp[i] = divide(tp[i] * weight * wrong, 1 - wrong)
+            fp[i] = divide(tp[i] * weight * wrong_share, 1 - wrong_share)
 
 
-def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
-    """Return the sums of products, (4, 4), of tables with fewer or more TP or FP than here.
+def thinned_products(table: ConfusionCounts, expected: ConfusionCounts, *, rows: bool) -> Floats:
+    """Return the sums of products, (4, 4), of a table thinned to the expected TP and FP.
 
     A row stays with probability a: a² of the squares, a (1 - a) of rows. rows: independent.
     """
-    assert here.sums is not None
-    sums, moved, alone = here.sums[0], np.eye(4), np.zeros(4)
-    for i, hit, other in ((0, "tp", "fn"), (1, "fp", "tn")):
-        before, after = (float(getattr(one, hit)[0]) for one in (here, less))
-        which, left = np.eye(4)[i], hit
-        if after > before:  # fewer of the others
-            which, left = np.eye(4)[2 + i] - which, other
-        old, new = (float(getattr(one, left)[0]) for one in (here, less))
-        stays = new / old if new != old else 1.0
-        moved[i] = np.eye(4)[2 + i] - stays * which if left == other else stays * which
-        alone[i] = stays * (1 - stays) * (float(which @ sums @ which) if rows else old * here.unit)
-    return np.asarray(moved @ sums @ moved.T + np.diag(alone))
+    assert table.sums is not None
+    sums = table.sums[0]
+    thinning = np.eye(4)
+    variances = np.zeros(4)
+    for i, cell, complement in ((0, "tp", "fn"), (1, "fp", "tn")):
+        of_class = np.eye(4)[2 + i]
+        thinned = np.eye(4)[i]
+        thinned_cell = cell
+        if _cell(expected, cell) > _cell(table, cell):  # fewer of the others
+            thinned = of_class - thinned
+            thinned_cell = complement
+        n = _cell(table, thinned_cell)
+        expected_n = _cell(expected, thinned_cell)
+        stays = expected_n / n if expected_n != n else 1.0
+        thinning[i] = stays * thinned if thinned_cell == cell else of_class - stays * thinned
+        squares = float(thinned @ sums @ thinned) if rows else n * table.unit
+        variances[i] = stays * (1 - stays) * squares
+    return np.asarray(thinning @ sums @ thinning.T + np.diag(variances))
+
+
+def _cell(table: ConfusionCounts, name: str) -> float:
+    """Return a cell of a single table."""
+    return float(getattr(table, name)[0])
 
 
 def _explain_unknown(counts: ScoreCounts) -> str | None:
@@ -265,8 +282,9 @@ def _explain_unknown(counts: ScoreCounts) -> str | None:
     n = np.concatenate([counts.positives, counts.negatives])
     if not np.isfinite(counts.scores).all():
         return INFINITE
-    for reason, part in zip(CLASS_REASONS, (counts.positives, counts.negatives), strict=True):
-        if not part.sum():
+    classes = zip(CLASS_REASONS, (counts.positives, counts.negatives), strict=True)
+    for reason, class_counts in classes:
+        if not class_counts.sum():
             return reason
     if counts.clusters is not None and counts.clusters.too_few:
         return FEW_CLUSTERS
@@ -275,15 +293,15 @@ def _explain_unknown(counts: ScoreCounts) -> str | None:
     return "too_few_clusters" if isinstance(counts.clusters, ClusterCounts) else "too_few_rows"
 
 
-def extend_limits(one: Estimate, value: float) -> Estimate:
+def extend_limits(estimate: Estimate, value: float) -> Estimate:
     """Return an estimate whose limits, if any, are extended to include a value."""
-    if one.value is None or one.low is None or one.high is None or value != value:
-        return one
-    return make_estimate(one.value, min(one.low, value), max(one.high, value))
+    if estimate.value is None or estimate.low is None or estimate.high is None or value != value:
+        return estimate
+    return make_estimate(estimate.value, min(estimate.low, value), max(estimate.high, value))
 
 
-def _from_above(each: Counts) -> Counts:
+def _from_above(counts: Counts) -> Counts:
     """Return the counts at or above each threshold, (b, m + 1), of ascending scores (b, m)."""
-    found = np.zeros((len(each), each.shape[1] + 1), each.dtype)
-    np.cumsum(each[:, ::-1], axis=1, out=found[:, 1:])
-    return found
+    above = np.zeros((len(counts), counts.shape[1] + 1), counts.dtype)
+    np.cumsum(counts[:, ::-1], axis=1, out=above[:, 1:])
+    return above

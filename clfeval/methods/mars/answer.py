@@ -30,7 +30,8 @@ def mars_answer(
     Tests, the corrected gain and thresholds of equal effort are those of `tables`. A model that
     flags every row is left out where others do not.
     """
-    counts, target = ranking.counts, options.target
+    counts = ranking.counts
+    target = options.target
     rows = counts.hit_n.sum().item()
     if not rows:
         text = f"{TITLE[target].capitalize()} is undefined: no row is {target}."
@@ -54,7 +55,7 @@ def _constant_models_answer(ranking: DetectionRanking, target: str) -> Iterator[
     constant = ranking.constant
     if constant:
         is_single = len(constant) == 1
-        flagging = _flagging_phrase("every row", target, one=is_single)
+        flagging = _flagging_phrase("every row", target, single=is_single)
         text = f"{formatting.join_names(constant)} {flagging} and "
         text += f"{'is' if is_single else 'are'} left out of this summary."
         yield Answer("flags-everything", text, constant)
@@ -65,7 +66,8 @@ def _comparison_answers(
 ) -> Iterator[Answer]:
     """Yield sentences on differences from the reference, or from the best model."""
     if "comparisons" in tables:
-        measure, reference = MEASURE[options.target], str(options.reference)
+        measure = MEASURE[options.target]
+        reference = str(options.reference)
         margin = options.margin.get(measure)
         rows = tables["comparisons"]
         yield from reference_answers(rows, measure, reference, margin, options.level)
@@ -76,15 +78,16 @@ def _comparison_answers(
 
 
 def _within_effort_answer(
-    counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions
+    counts: TargetCounts, sets: Sequence[Row], options: MarsOptions
 ) -> Iterator[Answer]:
     """Yield the sentence on the set that detects most within the limit of flagged rows."""
-    for row in chosen:
-        names, target = _models(row), options.target
+    target = options.target
+    for row in sets:
+        names = _models(row)
         covered, effort = (float(str(row[name])) for name in ("covered", "effort"))
         share = _detected_share(counts, covered, names, options)
-        limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
-        flags = _flagging_phrase(f"{formatting.format_rows(effort)} rows", target, one=True)
+        limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, single=False)
+        flags = _flagging_phrase(f"{formatting.format_rows(effort)} rows", target, single=True)
         rate = f"{_format_rate(share, options)}; {_corrected_phrase(row, counts)}"
         text = (
             f"Of all sets that {limit}, {' + '.join(map(formatting.quote_if_ambiguous, names))} "
@@ -106,23 +109,24 @@ def _set_answer(
 
 
 def _detected_share(
-    counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
+    counts: TargetCounts, detected: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
     """Return the share of target rows that a set of models detects, with its interval."""
-    clusters, level, by = counts.clusters, options.confidence, None
+    clusters = counts.clusters
+    level = options.confidence
+    divisor = None
     if clusters is not None and level is not None:
         members = np.array([[name in names for name in counts.models]])
         patterns = np.concatenate([counts.hits, counts.alarms])
         target = best_subsets.target_patterns(counts)[None]
         # models that are not among these flag every row
-        claims = (best_subsets.overlap_counts(patterns, members) > 0) | (
-            not {*counts.models} >= {*names}
-        )
-        by = count_divisor(*share_design(clusters, claims & target, target), level=level)
-    units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
-    return share_estimates(
-        MEASURE[options.target], units, rows, **options.interval_arguments, divided=by
-    )[0]
+        flags_all = not {*counts.models} >= {*names}
+        flags = (best_subsets.overlap_counts(patterns, members) > 0) | flags_all
+        divisor = count_divisor(*share_design(clusters, flags & target, target), level=level)
+    units = np.rint(np.array([detected]) * counts.unit)
+    rows = counts.hit_n.sum().item()
+    measure = MEASURE[options.target]
+    return share_estimates(measure, units, rows, **options.interval_arguments, divided=divisor)[0]
 
 
 def _format_count(n: Counts | float, counts: TargetCounts) -> str:
@@ -136,13 +140,10 @@ def _format_rate(share: Estimate, options: MarsOptions) -> str:
     return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
 
 
-def _flagging_phrase(rows: str, target: str, *, one: bool) -> str:
-    """Return the phrase that models flag some rows, or predict them negative."""
-    return (
-        f"flag{'s' * one} {rows}"
-        if target == "positive"
-        else (f"predict{'s' * one} {rows} negative")
-    )
+def _flagging_phrase(rows: str, target: str, *, single: bool) -> str:
+    """Return the phrase that models flag some rows, or predict them negative; single: one model."""
+    ending = "s" * single
+    return f"flag{ending} {rows}" if target == "positive" else f"predict{ending} {rows} negative"
 
 
 def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
@@ -156,28 +157,33 @@ def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
 
 def _best_model_answer(ranking: DetectionRanking, options: MarsOptions) -> Answer:
     """Return the sentence on the model that detects most, or several of equal detections."""
-    counts, target = ranking.counts, options.target
-    models, covered, best = counts.models, ranking.covered, ranking.best
-    leaders = [models[place] for place in ranking.order if covered[place] == covered[best]]
-    detected = from_units(covered[best], counts.unit)
-    shares = [_detected_share(counts, detected, [name], options) for name in leaders]
-    share = shares[0]
-    is_equal = {*shares} == {share}
+    counts = ranking.counts
+    models = counts.models
+    target = options.target
+    best = ranking.best
+    most = ranking.covered[best]
+    leaders = [models[place] for place in ranking.order if ranking.covered[place] == most]
+    detected = from_units(most, counts.unit)
+    share, *others = (_detected_share(counts, detected, [name], options) for name in leaders)
     size = f"{formatting.format_rows(detected)} of {_format_count(counts.hit_n.sum(), counts)}"
-    rate = _format_rate(share if is_equal else Estimate(share.value), options)
+    rate = _format_rate(Estimate(share.value) if {*others} - {share} else share, options)
     subject = formatting.join_names(leaders)
     amount = "equally many" if len(leaders) == len(models) else "the most"
     text = f"{subject} detect {amount} {target}s: {size} ({rate})."
     if len(leaders) == 1:
         size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
         rows = f"{_format_count(ranking.effort[best], counts)} rows"
-        text = f"{subject} detects {size} ({rate}), and {_flagging_phrase(rows, target, one=True)}."
+        text = (
+            f"{subject} detects {size} ({rate}), and {_flagging_phrase(rows, target, single=True)}."
+        )
     return _set_answer("detects-most", text, (models[best],), share, target)
 
 
 def _ties_answer(ranking: DetectionRanking, tests: Sequence[Row], level: float) -> Answer:
     """Return the sentence on models tied with the best, by their adjusted sign tests."""
-    models, covered, best = ranking.counts.models, ranking.covered, ranking.best
+    models = ranking.counts.models
+    covered = ranking.covered
+    best = ranking.best
     names = [model for row in tests for model in _models(row)]
     tied = tuple(model for row in tests if _is_tied(row, level) for model in _models(row))
     fewer = [name for name in tied if covered[models.index(name)] < covered[best]]
@@ -209,31 +215,33 @@ def _pair_answers(
 
 def _best_pair_answer(ranking: DetectionRanking, pair: Row, options: MarsOptions) -> Answer:
     """Return the sentence on the best pair: its detections and its corrected gain."""
-    counts, target = ranking.counts, options.target
+    counts = ranking.counts
+    target = options.target
     names = _models(pair)
-    both = " + ".join(map(formatting.quote_if_ambiguous, names))
+    models = " + ".join(map(formatting.quote_if_ambiguous, names))
     single = formatting.quote_if_ambiguous(counts.models[ranking.best])
     covered, effort = (float(str(pair[name])) for name in ("covered", "effort"))
-    flags = _flagging_phrase(f"{formatting.format_rows(effort)}", target, one=True)
+    flags = _flagging_phrase(f"{formatting.format_rows(effort)}", target, single=True)
     reached = f"detects {formatting.format_rows(covered)} and {flags}"
     lower = as_estimate(pair["gain"]).low
     if lower is not None and lower <= 0:
         gain = _gain_phrase(pair, "", options.level)
-        text = f"No pair is significantly better than {single}: {both} {reached} ({gain})."
+        text = f"No pair is significantly better than {single}: {models} {reached} ({gain})."
     else:
         gain = _gain_phrase(pair, f" over {single}", options.level)
-        text = f"The best pair, {both}, {reached} ({gain})."
+        text = f"The best pair, {models}, {reached} ({gain})."
     share = _detected_share(counts, covered, names, options)
     return _set_answer("best-pair", text, names, share, target)
 
 
-def _gain_phrase(pair: Row, over: str, level: float) -> str:
-    """Return the phrase on the corrected gain of a pair, in rows; over: whom, if named."""
+def _gain_phrase(pair: Row, comparison: str, level: float) -> str:
+    """Return the phrase on the corrected gain of a pair, in rows; comparison: over whom."""
     gain = as_estimate(pair["gain"])
     if gain.value is None:
         apparent = float(str(pair["first_alone"])) - float(str(pair["second_alone"]))
-        return f"gain{over} {formatting.format_rows(apparent)} on these rows, less on new data"
-    phrase = f"corrected gain{over} {gain.value:.1f}"
+        rows = formatting.format_rows(apparent)
+        return f"gain{comparison} {rows} on these rows, less on new data"
+    phrase = f"corrected gain{comparison} {gain.value:.1f}"
     if gain.low is None or gain.high is None:
         return phrase
     return f"{phrase}, {level * 100:g}% CI {gain.low:.1f} to {gain.high:.1f}"
@@ -268,36 +276,39 @@ def _equal_effort_answer(
     detected, flagged = (float(str(single[column])) for column in ("covered", "effort"))
     threshold = formatting.format_number(float(str(single["threshold"])))
     as_many = "also " * (flagged == float(str(pair["effort"])))
-    flags = as_many + _flagging_phrase(f"{formatting.format_rows(flagged)}", target, one=True)
+    flags = as_many + _flagging_phrase(f"{formatting.format_rows(flagged)}", target, single=True)
     text = f"{formatting.quote_if_ambiguous(name)} alone, at threshold {threshold}, {flags} and "
     text += f"detects {formatting.format_rows(detected)}."
     return Answer("equal-effort", text, (name,), MEASURE[target])
 
 
 def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> Answer:
-    models, hits = counts.models, counts.hits[counts.hit_n > 0]
+    """Return the sentence on the fewest models that detect all that any model detects."""
+    models = counts.models
     detected = best_subsets.total_detected(counts)
-    some = _format_count(detected, counts)
+    amount = _format_count(detected, counts)
     if len(models) <= EXACT:
-        every = (one.scores for one in best_subsets.best_subsets(counts, len(models)))
-        smallest = next(one.members[0] for one in every if one.covered[0] == detected)
-        kept = tuple(np.flatnonzero(smallest).tolist())
+        sets = (choice.scores for choice in best_subsets.best_subsets(counts, len(models)))
+        smallest = next(scores.members[0] for scores in sets if scores.covered[0] == detected)
+        needed = tuple(np.flatnonzero(smallest).tolist())
     else:
-        kept = _without_needless(hits, covered)
-    left = tuple(name for j, name in enumerate(models) if j not in kept)
-    if not left:
-        text = f"Each model detects {target}s that no other detects; together they detect {some}."
-        return Answer("all-needed", text, models)
-    names = formatting.join_names([models[j] for j in kept], most=len(models))
-    text = f"{'Together, ' * (len(kept) > 1)}{names} detect{'s' * (len(kept) == 1)} all {some} "
-    return Answer("could-be-left-out", f"{text}{target}s that any model detects.", left)
+        needed = _needed_models(counts.hits[counts.hit_n > 0], covered)
+    needless = tuple(name for j, name in enumerate(models) if j not in needed)
+    if not needless:
+        text = f"Each model detects {target}s that no other detects; "
+        return Answer("all-needed", f"{text}together they detect {amount}.", models)
+    names = formatting.join_names([models[j] for j in needed], most=len(models))
+    text = f"{'Together, ' * (len(needed) > 1)}{names} detect{'s' * (len(needed) == 1)} all "
+    text += f"{amount} {target}s that any model detects."
+    return Answer("could-be-left-out", text, needless)
 
 
-def _without_needless(hits: Bools, covered: Counts) -> tuple[int, ...]:
+def _needed_models(hits: Bools, covered: Counts) -> tuple[int, ...]:
     """Return models that detect all, by backward elimination from the least sensitive."""
-    finders, kept = hits.sum(axis=1), set(range(hits.shape[1]))
+    detections = hits.sum(axis=1)
+    needed = set(range(hits.shape[1]))
     for j in np.argsort(covered, kind="stable").tolist():
-        if not (finders[hits[:, j]] == 1).any():
-            finders = finders - hits[:, j]
-            kept.remove(j)
-    return tuple(sorted(kept))
+        if not (detections[hits[:, j]] == 1).any():
+            detections = detections - hits[:, j]
+            needed.remove(j)
+    return tuple(sorted(needed))

@@ -22,53 +22,87 @@ _LIMB = 30  # bits of a count per part that floats add exactly
 Sets = NDArray[np.int16]  # (s, size): models of each set, in the order they are tried in
 
 
-def best_covering_subsets(counts: TargetCounts, size: int, known: int) -> Bools:
+def best_covering_subsets(counts: TargetCounts, size: int, attained: int) -> Bools:
     """Return the subsets of `size` models that cover most target rows, (s, k), with all ties.
 
     Branch and bound: gains are submodular, so a set whose coverage and largest remaining gains sum
-    to less than `known`, a coverage attained, is pruned.
+    to less than `attained`, a coverage that some set has, is pruned.
     """
-    k = len(counts.models)
     order = np.argsort(-(counts.hit_n @ counts.hits), kind="stable")
-    hits = np.ascontiguousarray(counts.hits[:, order].T)
-    total, n = int(counts.hit_n.sum()), counts.hit_n
-    kind: type[np.floating] = np.float32 if total < 2**24 else np.float64
-    # in parts that floats add exactly, the highest first
-    parts = [n] if total < 2**53 else [n >> _LIMB, n & (2**_LIMB - 1)]
-    weights, table = [part.astype(kind) for part in parts], hits.T.astype(kind)
-    grown: Sets = np.empty((1, 0), np.int16)
+    detections = _Detections.from_counts(counts, order)
+    sets: Sets = np.empty((1, 0), np.int16)
     step = max(1, _MAX_SET_CELLS // max(1, len(counts.hit_n)))
-    for left in range(size, 0, -1):
-        found: list[Sets] = []
-        for start in range(0, len(grown), step):
-            sets = grown[start : start + step]
-            rest = ~np.logical_or.reduce([hits[member] for member in sets.T], axis=0, initial=False)
-            rest = np.broadcast_to(rest, (len(sets), hits.shape[1]))
-            # rows covered, (s,), and the further rows that each model detects, (s, k)
-            covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), k), np.int64)
-            for part in weights:
-                covered = (covered << _LIMB) + (~rest @ part).astype(np.int64)
-                gains = (gains << _LIMB) + ((rest * part) @ table).astype(np.int64)
-            last = sets[:, -1:] if sets.shape[1] else np.full((1, 1), -1, np.int16)
-            gains[np.arange(k) <= last] = -1
-            bound = covered[:, None] + gains
-            if left > 1:
-                bound += _largest_beyond(gains, left - 1)
-            bound[gains < 0] = -1
-            if left == 1 and bound.max() > known:
-                known, found = int(bound.max()), []
-            row, model = np.nonzero(bound >= known)
-            found.append(np.column_stack([sets[row], model.astype(np.int16)]))
-        grown = np.concatenate(found)
-    members = np.zeros((len(grown), k), bool)
-    np.put_along_axis(members, order[grown], values=True, axis=1)
+    for further in range(size - 1, -1, -1):  # models to add after the next one
+        extended: list[Sets] = []
+        for start in range(0, len(sets), step):
+            block = sets[start : start + step]
+            bounds = detections.coverage_bounds(block, further)
+            if further == 0 and bounds.max() > attained:
+                attained = int(bounds.max())
+                extended = []
+            row, model = np.nonzero(bounds >= attained)
+            extended.append(np.column_stack([block[row], model.astype(np.int16)]))
+        sets = np.concatenate(extended)
+    members = np.zeros((len(sets), len(counts.models)), bool)
+    np.put_along_axis(members, order[sets], values=True, axis=1)
     return members
 
 
-def _largest_beyond(gains: Ints, many: int) -> Ints:
-    """Return for each model the sum of the `many` largest gains of those after it, (s, k)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Detections:
+    """The p patterns of target rows that k models detect, with the rows of each.
+
+    hits (k, p), table (p, k) the same as floats; limbs: rows of the patterns in parts that floats
+    add exactly, the highest first, (p,) each.
+    """
+
+    hits: Bools
+    table: NDArray[np.floating]
+    limbs: Sequence[NDArray[np.floating]]
+
+    @classmethod
+    def from_counts(cls, counts: TargetCounts, order: Ints) -> _Detections:
+        """Take the models in this order."""
+        hits = np.ascontiguousarray(counts.hits[:, order].T)
+        n = counts.hit_n
+        total = int(n.sum())
+        kind: type[np.floating] = np.float32 if total < 2**24 else np.float64
+        limbs = [n] if total < 2**53 else [n >> _LIMB, n & (2**_LIMB - 1)]
+        return cls(hits, hits.T.astype(kind), [limb.astype(kind) for limb in limbs])
+
+    def coverage_bounds(self, sets: Sets, further: int) -> Ints:
+        """Return the most rows that a set may cover with one model and `further` more, (s, k).
+
+        The models added come after those of the set; -1 for others.
+        """
+        covered, gains = self._coverage(sets)
+        last = sets[:, -1:] if sets.shape[1] else np.full((1, 1), -1, np.int16)
+        gains[np.arange(len(self.hits)) <= last] = -1
+        bounds = covered[:, None] + gains
+        if further:
+            bounds += _largest_beyond(gains, further)
+        bounds[gains < 0] = -1
+        return bounds
+
+    def _coverage(self, sets: Sets) -> tuple[Ints, Ints]:
+        """Return rows covered, (s,), and the further rows that each model detects, (s, k)."""
+        k, p = self.hits.shape
+        undetected = ~np.logical_or.reduce(
+            [self.hits[member] for member in sets.T], axis=0, initial=False
+        )
+        undetected = np.broadcast_to(undetected, (len(sets), p))
+        covered = np.zeros(len(sets), np.int64)
+        gains = np.zeros((len(sets), k), np.int64)
+        for limb in self.limbs:
+            covered = (covered << _LIMB) + (~undetected @ limb).astype(np.int64)
+            gains = (gains << _LIMB) + ((undetected * limb) @ self.table).astype(np.int64)
+        return covered, gains
+
+
+def _largest_beyond(gains: Ints, size: int) -> Ints:
+    """Return for each model the sum of the `size` largest gains of those after it, (s, k)."""
     beyond = np.zeros_like(gains)
-    largest = np.zeros((len(gains), many), np.int64)
+    largest = np.zeros((len(gains), size), np.int64)
     for model in range(gains.shape[1] - 1, -1, -1):
         beyond[:, model] = largest.sum(axis=1)
         largest[:, 0] = np.maximum(largest[:, 0], gains[:, model])
@@ -139,12 +173,13 @@ def detection_masks(patterns: Bools, members: Bools) -> tuple[Bools, Bools, Bool
 
     Then those that they miss and all models outside detect, or some of them do.
     """
-    inside = overlap_counts(patterns, members)
-    outside = patterns.sum(axis=1) - inside
+    detecting_members = overlap_counts(patterns, members)
+    detecting_others = patterns.sum(axis=1) - detecting_members
     others = patterns.shape[1] - members.sum(axis=1, keepdims=True)
-    hit, lost = inside > 0, inside == 0
-    missed = lost & (outside == others) & (others > 0), lost & (outside > 0)
-    return hit, hit & (outside == 0), *missed
+    hit = detecting_members > 0
+    lost = detecting_members == 0
+    all_others = (detecting_others == others) & (others > 0)
+    return hit, hit & (detecting_others == 0), lost & all_others, lost & (detecting_others > 0)
 
 
 def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
@@ -154,11 +189,11 @@ def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
         starts = range(0, len(members), step)
         return SubsetScores.joined([score_subsets(counts, members[i : i + step]) for i in starts])
 
-    def total(which: Bools, n: Counts) -> Counts:
-        return np.asarray(np.where(which, n, n.dtype.type(0)).sum(axis=1))
+    def total(patterns: Bools, n: Counts) -> Counts:
+        return np.asarray(np.where(patterns, n, n.dtype.type(0)).sum(axis=1))
 
     covered, *others = (
-        total(which, counts.hit_n) for which in detection_masks(counts.hits, members)
+        total(patterns, counts.hit_n) for patterns in detection_masks(counts.hits, members)
     )
     effort = covered + total(overlap_counts(counts.alarms, members) > 0, counts.alarm_n)
     return SubsetScores(members, covered, effort, *others)
@@ -175,16 +210,17 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     if k > EXACT_MODELS:
         raise ValueError(f"{k} models have too many subsets; the limit is {EXACT_MODELS}")
     exactly = _pattern_histogram(counts.hits, counts.hit_n)
-    within = _zeta_transform(exactly)
+    detected = _zeta_transform(exactly)  # by no model outside the subset
     claimed = _zeta_transform(_pattern_histogram(counts.alarms, counts.alarm_n))
     nobody = exactly[0]
-    covered = within[-1] - within[::-1]  # the complement of subset i is 2**k - 1 - i
+    covered = detected[-1] - detected[::-1]  # the complement of subset i is 2**k - 1 - i
     missed_all = exactly[::-1].copy()
     missed_all[-1] = 0  # no model is outside the set of all
     index = np.arange(2**k, dtype=np.uint32)
     members = (index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool)
     effort = covered + claimed[-1] - claimed[::-1]
-    exclusive_found, missed_any = within - nobody, within[::-1] - nobody
+    exclusive_found = detected - nobody
+    missed_any = detected[::-1] - nobody
     return SubsetScores(members, covered, effort, exclusive_found, missed_all, missed_any)
 
 
@@ -206,11 +242,12 @@ def _zeta_transform(values: Counts) -> Counts:
 
 def model_combinations(k: int, size: int) -> Bools:
     """Return all subsets of one size, (s, k) booleans in lexicographic order."""
-    many = comb(k, size)
-    chosen = np.fromiter(chain.from_iterable(combinations(range(k), size)), np.int32, many * size)
-    members = np.zeros((many, k), bool)
-    for models in chosen.reshape(many, size).T:
-        members[np.arange(many), models] = True
+    subsets = comb(k, size)
+    models = chain.from_iterable(combinations(range(k), size))
+    positions = np.fromiter(models, np.int32, subsets * size).reshape(subsets, size)
+    members = np.zeros((subsets, k), bool)
+    for column in positions.T:
+        members[np.arange(subsets), column] = True
     return members
 
 
@@ -225,12 +262,13 @@ def score_subsets_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> Su
     else:
         total = sum(comb(k, size) for size in range(1, most + 1))
         if total > MOST_SUBSETS:
-            what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
+            message = f"{k} models have {total:,} subsets of up to {most}; the limit is"
+            message += f" {MOST_SUBSETS:,}"
             hint = (
                 f"use a smaller {OPTION}--subsets{END}, or {OPTION}--best K{END}, which does not "
                 "list them all"
             )
-            raise UsageError.new(f"{what} {MOST_SUBSETS:,}", "too-many-subsets", hint=hint)
+            raise UsageError.new(message, "too-many-subsets", hint=hint)
         members = np.vstack([model_combinations(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)
     return scores.take(scores.order(scores.sizes, -scores.covered, scores.effort))
@@ -252,16 +290,16 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[ChosenSubset]:
     """
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= EXACT_MODELS:
-        every = score_all_subsets(counts)
-        return [_best_subset(every, every.sizes == wanted) for wanted in range(1, sizes + 1)]
+        scores = score_all_subsets(counts)
+        return [_best_subset(scores, scores.sizes == size) for size in range(1, sizes + 1)]
     greedy = score_subsets(counts, _greedy_subsets(counts, sizes))
     choices: list[ChosenSubset] = []
     subsets = 0
-    for wanted in range(1, sizes + 1):
-        step = greedy.take(np.array([wanted - 1]))
-        subsets += comb(len(counts.models), wanted)
+    for size in range(1, sizes + 1):
+        step = greedy.take(np.array([size - 1]))
+        subsets += comb(len(counts.models), size)
         if subsets <= MOST_COUNTED:
-            ties = best_covering_subsets(counts, wanted, int(step.covered[0]))
+            ties = best_covering_subsets(counts, size, int(step.covered[0]))
             choices.append(_best_subset(score_subsets(counts, ties), np.ones(len(ties), bool)))
         if subsets > MOST_COUNTED or choices[-1].scores.covered[0] != step.covered[0]:
             choices.append(ChosenSubset(step, GREEDY))
@@ -275,37 +313,39 @@ def best_within_effort(counts: TargetCounts, effort: float) -> ChosenSubset | No
     """
     most = limit_in_units(effort, counts.unit)
     if len(counts.models) <= EXACT_MODELS:
-        every = score_all_subsets(counts)
-        fits = (every.effort <= most) & every.members.any(axis=1)
-        return _best_subset(every, fits) if fits.any() else None
+        scores = score_all_subsets(counts)
+        affordable = (scores.effort <= most) & scores.members.any(axis=1)
+        return _best_subset(scores, affordable) if affordable.any() else None
     members = np.zeros(len(counts.models), bool)
     while not members.all():
-        more = members | np.eye(len(members), dtype=bool)[~members]
-        scores = score_subsets(counts, more)
-        now = score_subsets(counts, members[None, :]).covered[0]
-        fits = (scores.effort <= most) & (scores.covered > now)
-        if not fits.any():
+        candidates = members | np.eye(len(members), dtype=bool)[~members]
+        scores = score_subsets(counts, candidates)
+        covered = score_subsets(counts, members[None, :]).covered[0]
+        affordable = (scores.effort <= most) & (scores.covered > covered)
+        if not affordable.any():
             break
-        members = _best_subset(scores, fits).scores.members[0]
+        members = _best_subset(scores, affordable).scores.members[0]
     return ChosenSubset(score_subsets(counts, members[None, :]), GREEDY) if members.any() else None
 
 
-def _best_subset(every: SubsetScores, among: Bools) -> ChosenSubset:
+def _best_subset(scores: SubsetScores, candidates: Bools) -> ChosenSubset:
     """Return the subset covering most; ties: least effort, fewest models, order of models."""
-    scores = every.take(np.flatnonzero(among))
+    scores = scores.take(np.flatnonzero(candidates))
     order = scores.order(-scores.covered, scores.effort, scores.sizes)
     return ChosenSubset(scores.take(order[:1]), ENUMERATED)
 
 
 def _greedy_subsets(counts: TargetCounts, sizes: int) -> Bools:
-    chosen, left = np.zeros((sizes, len(counts.models)), bool), counts.hit_n
+    """Return the sets that grow by the model that adds most target rows, (sizes, k)."""
+    members = np.zeros((sizes, len(counts.models)), bool)
+    undetected = counts.hit_n
     for step in range(sizes):
-        gains = left @ counts.hits
-        gains[chosen[step]] = -1
+        gains = undetected @ counts.hits
+        gains[members[step]] = -1
         best = int(np.argmax(gains))
-        chosen[step:, best] = True
-        left = np.where(counts.hits[:, best], 0, left)
-    return chosen
+        members[step:, best] = True
+        undetected = np.where(counts.hits[:, best], 0, undetected)
+    return members
 
 
 def target_patterns(counts: TargetCounts) -> Bools:

@@ -82,9 +82,9 @@ class DetectionRanking:
 def _constant_models(counts: TargetCounts) -> Bools:
     """Return which models flag every row, (k,); none where all do, or no negative is there."""
     flags = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
-    every: Bools = np.asarray(flags.all(axis=0))
-    is_told = bool(counts.alarm_n.any()) and not every.all()
-    return every if is_told else np.zeros(len(every), bool)
+    flags_all: Bools = np.asarray(flags.all(axis=0))
+    is_distinctive = bool(counts.alarm_n.any()) and not flags_all.all()
+    return flags_all if is_distinctive else np.zeros(len(flags_all), bool)
 
 
 def pair_scores(counts: TargetCounts) -> SubsetScores:
@@ -95,7 +95,8 @@ def pair_scores(counts: TargetCounts) -> SubsetScores:
 
 def model_test_rows(ranking: DetectionRanking) -> Iterator[Row]:
     """Yield exact sign tests of the other models with the best one, adjusted by Holm's rule."""
-    counts, best = ranking.counts, ranking.best
+    counts = ranking.counts
+    best = ranking.best
     singles = np.eye(len(counts.models), dtype=bool)
     others = singles[list(ranking.order[1:])]
     yield from _sign_test_rows(counts, others, singles[best], MODEL)
@@ -124,7 +125,7 @@ def best_pair_row(ranking: DetectionRanking, pairs: SubsetScores, options: MarsO
         **_compared_sets(counts, best_pair, best_model),
         "covered": covered,
         "effort": effort,
-        **_numbers_of_rows(counts, *_unlike_patterns(counts, best_pair, best_model)),
+        **_numbers_of_rows(counts, *_discordant_patterns(counts, best_pair, best_model)),
         "gain": corrected_gain(ranking, pairs, options),
     }
 
@@ -133,10 +134,12 @@ def _sign_test_rows(
     counts: TargetCounts, members: Bools, reference: Bools, kind: str
 ) -> Iterator[Row]:
     """Yield sign tests of sets of models (s, k) with one set, adjusted by Holm's rule."""
-    unlike = [_unlike_patterns(counts, subset, reference) for subset in members]
-    p_values = [sign_test_p(counts, gained, lost) for gained, lost in unlike]
+    discordant = [_discordant_patterns(counts, subset, reference) for subset in members]
+    p_values = [sign_test_p(counts, gained, lost) for gained, lost in discordant]
     adjusted = holm(p_values)
-    for subset, patterns, p, p_adjusted in zip(members, unlike, p_values, adjusted, strict=True):
+    for subset, patterns, p, p_adjusted in zip(
+        members, discordant, p_values, adjusted, strict=True
+    ):
         yield {
             "kind": kind,
             **_compared_sets(counts, subset, reference),
@@ -146,11 +149,13 @@ def _sign_test_rows(
         }
 
 
-def _unlike_patterns(counts: TargetCounts, subset: Bools, other: Bools) -> tuple[Bools, Bools]:
-    """Return the target patterns that only a set detects, and that only the other detects."""
+def _discordant_patterns(
+    counts: TargetCounts, subset: Bools, reference: Bools
+) -> tuple[Bools, Bools]:
+    """Return the target patterns that only a set detects, and that only the reference detects."""
     detected = counts.hits[:, subset].any(axis=1)
-    by_other = counts.hits[:, other].any(axis=1)
-    return np.asarray(detected & ~by_other), np.asarray(by_other & ~detected)
+    by_reference = counts.hits[:, reference].any(axis=1)
+    return np.asarray(detected & ~by_reference), np.asarray(by_reference & ~detected)
 
 
 def _compared_sets(counts: TargetCounts, subset: Bools, reference: Bools) -> Row:
@@ -214,12 +219,12 @@ def _gain_interval(
     counts: TargetCounts, pair: Bools, model: Bools, options: MarsOptions
 ) -> tuple[float, float | None, float | None]:
     """Return the difference of the shares of target rows detected, and its limits."""
-    unlike = np.array(_unlike_patterns(counts, pair, model))
-    gained, lost = (unlike @ counts.hit_n).tolist()
+    discordant = np.array(_discordant_patterns(counts, pair, model))
+    gained, lost = (discordant @ counts.hit_n).tolist()
     targets = counts.hit_n.sum().item()
     if options.confidence is None:
         return (gained - lost) / targets, None, None
-    divisor = _effective_divisor(counts, unlike, options.level)
+    divisor = _effective_divisor(counts, discordant, options.level)
     limits = weighted_difference(
         1.0, gained / divisor, 1.0, lost / divisor, targets / divisor, level=options.level
     )

@@ -18,8 +18,8 @@ COMPARED = ("recall", "specificity", "precision")  # measures that compare model
 PYTHON_ONLY: dict[str, Any] = {"is_parameter": True, "shell": False}
 
 
-def _accept_groups(flag: str, given: object) -> dict[str, tuple[str, ...]]:
-    groups = to_mapping(flag, given, "names to models")
+def _accept_groups(flag: str, value: object) -> dict[str, tuple[str, ...]]:
+    groups = to_mapping(flag, value, "names to models")
     return {name: tuple(map(str, as_list(members))) for name, members in groups.items()}
 
 
@@ -88,7 +88,7 @@ class MarsOptions(shared.IntervalOptions):
             "Flag the highest scores: 200, 0.05 or 5% of rows.",
             ANALYSIS,
             metavar="N|P%",
-            accept=lambda _, given: None if given is None else str(given),
+            accept=lambda _, value: None if value is None else str(value),
             takes=str | float | None,
             is_parameter=True,
         ),
@@ -139,16 +139,16 @@ class MarsOptions(shared.IntervalOptions):
 
     def check_groups(self, models: Sequence[str]) -> None:
         """Raise UsageError for groups of unknown models, of one twice, or named as a model."""
-        seen: set[str] = set()
+        grouped: set[str] = set()
         for group, members in self.group.items():
             for member in members:
                 if member not in models:
                     raise unknown_model_error("--group", member, models, part=f" {group}")
-                if member in seen:
+                if member in grouped:
                     raise UsageError.new(
                         f"'{member}' is in two groups of {OPTION}--group{END}", "bad-group"
                     )
-                seen.add(member)
+                grouped.add(member)
         for group, members in self.group.items():
             if group in models and group not in members:
                 text = (

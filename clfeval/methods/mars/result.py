@@ -14,8 +14,8 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Document, ResultNote, Row, Rows
 from clfeval.errors import unknown_model_error
 from clfeval.methods import provenance
-from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.few_clusters import explain_missing_limits
+from clfeval.methods.label_comparisons import comparison_rows
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.answer import mars_answer
 from clfeval.methods.mars.lead import (
@@ -199,7 +199,8 @@ def _top_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[
     """Yield notes where --top flags every row, or more rows than it says."""
     if predictions.top is None:
         return
-    limit, rows = predictions.top.count, predictions.patterns.rows
+    limit = predictions.top.count
+    rows = predictions.patterns.rows
     tied = [f"'{name}' {n:g}" for name, n in predictions.top.taken.items() if n > limit]
     if limit > rows:
         text = f"{OPTION}--top{END} {options.top} flags every row: the table has {rows}"

@@ -213,12 +213,12 @@ def correct_set_within_effort(
         reason = "too_many_subsets"
     if reason:
         return undefined_correction(reason)
-    every = score_all_subsets(counts)
+    scores = score_all_subsets(counts)
     rows = counts.hit_n.sum() + counts.alarm_n.sum()
     limit = limit_in_units(effort, counts.unit)
     # sets that flag far more than the limit cannot fit on a bootstrap table either
-    may_fit = every.members.any(axis=1) & (every.effort <= limit + 6 * np.sqrt(limit + 1))
-    sets = CandidateSets.from_counts(counts, _most_detecting(every.take(may_fit)), rng)
+    may_fit = scores.members.any(axis=1) & (scores.effort <= limit + 6 * np.sqrt(limit + 1))
+    sets = CandidateSets.from_counts(counts, _most_detecting(scores.take(may_fit)), rng)
     return _corrected(counts, choice, share, sets, sets.winners(float(limit / rows)))
 
 

@@ -53,9 +53,9 @@ def sign_test_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
         return weighted_sign_test(*sums, float(squares))
     if counts.clusters is None:
         return sign_test(*sums)
-    more = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
-    more[: len(first)] = first.astype(np.float64) - second
-    return flip_test(counts.clusters.totals(more[None])[0])
+    differences = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
+    differences[: len(first)] = first.astype(np.float64) - second
+    return flip_test(counts.clusters.totals(differences[None])[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,9 @@ def named_divisors(
         return NO_CLUSTERS
     divisors: dict[str, list[Floats]] = {}
     for view, shares in zip(views, parts, strict=True):
-        clusters, target, largest = view.counts.clusters, target_patterns(view.counts), 0.0
+        clusters = view.counts.clusters
+        target = target_patterns(view.counts)
+        largest = 0.0
         assert clusters is not None
         if isinstance(clusters, RowWeights):  # as in `share_divisor`
             largest = max(clusters.among(rows).weight for rows in (target, ~target) if rows.any())
@@ -114,38 +116,44 @@ def named_divisors(
 
 def _subset_shares(counts: TargetCounts, members: Bools, rule: str) -> ShareParts:
     """Return the parts of yield, ShineThrough and Occlusion of subsets (s, k)."""
-    patterns, target = np.concatenate([counts.hits, counts.alarms]), target_patterns(counts)
-    hit, alone, *missed = best_subsets.detection_masks(patterns, members)
-    found = (patterns.any(axis=1) & target)[None]
+    patterns = np.concatenate([counts.hits, counts.alarms])
+    target = target_patterns(counts)
+    hit, alone, missed_all, missed_any = best_subsets.detection_masks(patterns, members)
+    missed_by_set = missed_all if rule == "all" else missed_any
+    detected = (patterns.any(axis=1) & target)[None]
     return {
         "yield": (hit & target, hit),
-        "shine_through": (alone & target, found),
-        "occlusion": (missed[rule != "all"] & target, found),
+        "shine_through": (alone & target, detected),
+        "occlusion": (missed_by_set & target, detected),
     }
 
 
 def _model_shares(counts: TargetCounts, target: str) -> ShareParts:
     """Return the parts of the accuracy, precision and recall of each model."""
-    says, positive = (np.concatenate([counts.hits, counts.alarms]).T, target_patterns(counts))
+    predicted = np.concatenate([counts.hits, counts.alarms]).T
+    positive = target_patterns(counts)
     if target == "negative":
-        says, positive = ~says, ~positive
+        predicted = ~predicted
+        positive = ~positive
     return {
-        "accuracy": (says == positive, np.ones_like(positive)[None]),
-        "precision": (says & positive, says),
-        "recall": (says & positive, positive[None]),
+        "accuracy": (predicted == positive, np.ones_like(positive)[None]),
+        "precision": (predicted & positive, predicted),
+        "recall": (predicted & positive, positive[None]),
     }
 
 
 def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
     """Return the columns common to all tables of subsets, computed for all slices at once."""
-    subsets, view = SubsetScores.joined(scores), views[0]
-    names, options, unit = view.counts.models, view.options, view.counts.unit
+    subsets = SubsetScores.joined(scores)
+    names = views[0].counts.models
+    options = views[0].options
+    unit = views[0].counts.unit
     slices = list(zip(views, scores, strict=True))
     shares = (
-        _subset_shares(part.counts, subset.members, options.occlusion) for part, subset in slices
+        _subset_shares(view.counts, subset.members, options.occlusion) for view, subset in slices
     )
     divisors = named_divisors(views, shares)
-    detected = [best_subsets.total_detected(part.counts) for part in views]
+    detected = [best_subsets.total_detected(view.counts) for view in views]
     exclusive = ExclusiveCounts(
         detections=subsets.exclusive_found,
         misses=subsets.missed_all if options.occlusion == "all" else subsets.missed_any,
@@ -154,11 +162,11 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
         unit=unit,
     )
     return {
-        "slice": [part.label for part, subset in slices for _ in subset.covered],
+        "slice": [view.label for view, subset in slices for _ in subset.covered],
         "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
         "covered": from_units(subsets.covered, unit).tolist(),
         "effort": from_units(subsets.effort, unit).tolist(),
-        "yield": view.shares("yield", subsets.covered, subsets.effort, divisors.get("yield")),
+        "yield": views[0].shares("yield", subsets.covered, subsets.effort, divisors.get("yield")),
         **exclusive_columns(exclusive, options, divisors),
     }
 
@@ -211,11 +219,12 @@ def exclusive_columns(
 class SweepCounts:
     """Counts at c thresholds for k models on the target rows; score >= threshold is positive.
 
-    cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c), in units.
+    cuts (c,) ascending; detected (c,) TTP; hits, exclusive, missed_all, missed_any (k, c): all in
+    units.
     """
 
     cuts: Floats
-    found: Counts
+    detected: Counts
     hits: Counts
     exclusive: Counts
     missed_all: Counts
@@ -239,7 +248,8 @@ def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Flo
     """
     top1, top2, top_model = _two_highest(scores)
     low1, low2, low_model = _two_highest([-column for column in scores])
-    low1, low2 = -low1, -low2
+    low1 = -low1
+    low2 = -low2
 
     def below(values: Floats, weights: Counts) -> Counts:
         """Return how many values are below each threshold."""
@@ -247,33 +257,41 @@ def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Flo
         running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
         return running[np.searchsorted(values[order], cuts, side="left")]
 
-    def inside(low: Floats, high: Floats, mine: Bools) -> Counts:
-        return below(low[mine], n[mine]) - below(high[mine], n[mine])
+    def count_between(low: Floats, high: Floats, rows: Bools) -> Counts:
+        """Return in how many of the rows each threshold is above low, and at most high."""
+        return below(low[rows], n[rows]) - below(high[rows], n[rows])
 
     models = range(len(scores))
-    alone = np.array([inside(top2, top1, top_model == j) for j in models])
-    alone_not = np.array([inside(low1, low2, low_model == j) for j in models])
-    under = np.array([below(column, n) for column in scores])
+    alone = np.array([count_between(top2, top1, top_model == j) for j in models])
+    alone_not = np.array([count_between(low1, low2, low_model == j) for j in models])
+    negatives = np.array([below(column, n) for column in scores])
     if target == "negative":
-        found, hits, exclusive, missed = below(low1, n), under, alone_not, alone
+        detected = below(low1, n)
+        hits = negatives
+        exclusive = alone_not
+        misses = alone
     else:
-        found, hits = n.sum() - below(top1, n), n.sum() - under
-        exclusive, missed = alone, alone_not
+        detected = n.sum() - below(top1, n)
+        hits = n.sum() - negatives
+        exclusive = alone
+        misses = alone_not
     if len(scores) == 1:  # with a single model every detection is unique
-        exclusive, missed = hits, np.zeros_like(missed)
-    return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
+        exclusive = hits
+        misses = np.zeros_like(misses)
+    return SweepCounts(cuts, detected, hits, exclusive, misses, detected - hits)
 
 
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
     """Return the highest and second highest value of each row, and the column of the highest."""
     first = columns[0].copy()
-    second, who = np.full_like(first, -np.inf), np.zeros(len(first), np.int64)
+    second = np.full_like(first, -np.inf)
+    highest = np.zeros(len(first), np.int64)
     for j, column in enumerate(columns[1:], start=1):
         better = column > first
         second = np.where(better, first, np.maximum(second, column))
         first = np.where(better, column, first)
-        who[better] = j
-    return first, second, who
+        highest[better] = j
+    return first, second, highest
 
 
 def choose_thresholds(cuts: Floats, points: int | None) -> Floats:
@@ -315,29 +333,34 @@ def _within_effort_rows(view: TargetSlice, effort: float) -> Iterator[Row]:
 
 def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return the rows of all models of every slice; thresholds: of models outside groups."""
-    view, models = views[0], views[0].counts.models
-    target, unit = view.options.target, view.counts.unit
-    cells = np.concatenate([_confusion_cells(part.counts, target) for part in views], axis=1)
+    models = views[0].counts.models
+    target = views[0].options.target
+    unit = views[0].counts.unit
+    cells = np.concatenate([_confusion_cells(view.counts, target) for view in views], axis=1)
     tp, fp, fn, tn = cells
-    divisors = named_divisors(views, (_model_shares(part.counts, target) for part in views))
+    divisors = named_divisors(views, (_model_shares(view.counts, target) for view in views))
     single = np.eye(len(models), dtype=bool)
     subsets = subset_columns(
-        views, [best_subsets.score_subsets(part.counts, single) for part in views]
+        views, [best_subsets.score_subsets(view.counts, single) for view in views]
     )
+    shares = {
+        name: views[0].shares(name, k, n, divisors.get(name))
+        for name, k, n in (
+            ("accuracy", tp + tn, tp + fp + fn + tn),
+            ("precision", tp, tp + fp),
+            ("recall", tp, tp + fn),
+        )
+    }
     return rows_from_columns(
         {
-            "slice": [part.label for part in views for _ in models],
+            "slice": [view.label for view in views for _ in models],
             "model": models * len(views),
             "threshold": [thresholds.get(model) for model in models] * len(views),
             **{
                 name: from_units(cell, unit).tolist()
                 for name, cell in zip(CELLS, cells, strict=True)
             },
-            "accuracy": view.shares(
-                "accuracy", tp + tn, tp + fp + fn + tn, divisors.get("accuracy")
-            ),
-            "precision": view.shares("precision", tp, tp + fp, divisors.get("precision")),
-            "recall": view.shares("recall", tp, tp + fn, divisors.get("recall")),
+            **shares,
             **{name: column for name, column in subsets.items() if name not in SHARED},
         }
     )
@@ -353,45 +376,62 @@ def _confusion_cells(counts: TargetCounts, target: str) -> list[Counts]:
 
 
 def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
-    twos = best_subsets.model_combinations(len(views[0].counts.models), 2)
-    both: list[list[Any]] = []
+    """Return the rows of all pairs of every slice, with the sign test of unique detections."""
+    pairs = best_subsets.model_combinations(len(views[0].counts.models), 2)
+    first_alone: list[float] = []
+    second_alone: list[float] = []
     p_values: list[float] = []
     for view in views:
         counts = view.counts
         only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
         alone_n = from_units(counts.hit_n @ only, counts.unit)
-        both += [alone_n[pair].tolist() for pair in twos]
-        p_values += [sign_test_p(counts, *only.T[pair]) for pair in twos]
-    columns = subset_columns(views, [best_subsets.score_subsets(one.counts, twos) for one in views])
-    first, second = ([pair[i] for pair in both] for i in (0, 1))
-    more = {"first_alone": first, "second_alone": second, "p_value": p_values}
-    return rows_from_columns({**columns, **more})
+        for pair in pairs:
+            first, second = alone_n[pair].tolist()
+            first_alone.append(first)
+            second_alone.append(second)
+            p_values.append(sign_test_p(counts, *only.T[pair]))
+    scores = [best_subsets.score_subsets(view.counts, pairs) for view in views]
+    return rows_from_columns(
+        {
+            **subset_columns(views, scores),
+            "first_alone": first_alone,
+            "second_alone": second_alone,
+            "p_value": p_values,
+        }
+    )
 
 
 def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
     """Return the rows of all subsets as a lazy table, computed a block at a time."""
     starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
-    made: dict[tuple[int, int], list[Row]] = {}
+    blocks: dict[tuple[int, int], list[Row]] = {}  # the last one only
 
     def make_row(index: int) -> Row:
         part = int(np.searchsorted(starts, index, side="right")) - 1
         number, offset = divmod(index - int(starts[part]), BLOCK)
-        if (part, number) not in made:
-            made.clear()
+        if (part, number) not in blocks:
+            blocks.clear()
             view, scores = parts[part]
             rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            made[part, number] = rows_from_columns(subset_columns([view], [scores.take(rows)]))
-        return made[part, number][offset]
+            blocks[part, number] = rows_from_columns(subset_columns([view], [scores.take(rows)]))
+        return blocks[part, number][offset]
 
     return LazyRows(int(starts[-1]), make_row)
 
 
 def _chosen_subset_row(
-    view: TargetSlice, choice: ChosenSubset, corrected: CorrectedSet, **more: float
+    view: TargetSlice, choice: ChosenSubset, corrected: CorrectedSet, **gain: float
 ) -> dict[str, Any]:
     (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
-    who = {"slice": None, "size": int(choice.scores.sizes[0]), **more, "method": choice.method}
-    return {**who, **row, "corrected": corrected.detected, "corrected_yield": corrected.yield_}
+    return {
+        "slice": None,
+        "size": int(choice.scores.sizes[0]),
+        **gain,
+        "method": choice.method,
+        **row,
+        "corrected": corrected.detected,
+        "corrected_yield": corrected.yield_,
+    }
 
 
 def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
@@ -420,26 +460,27 @@ def sweep_table(
     target = merge_group_scores(target, options.group, options.target)
     if not len(target.n):
         return [], []
-    every = distinct_thresholds(target.scores)
-    cuts = choose_thresholds(every, len(every) if options.points == "all" else options.points)
+    distinct = distinct_thresholds(target.scores)
+    points = len(distinct) if options.points == "all" else options.points
+    cuts = choose_thresholds(distinct, points)
     warnings = []
-    if len(cuts) < len(every):
+    if len(cuts) < len(distinct):
         text = (
-            f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add "
+            f"the sweep has {len(cuts):,} of {len(distinct):,} thresholds; add "
             f"{OPTION}--points all{END} for all"
         )
         warnings.append(ResultNote("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
-        part = target.select(mask)
-        if len(part.n):
-            steps = sweep_thresholds(part.scores, part.n, options.target, cuts)
+        slice_scores = target.select(mask)
+        if len(slice_scores.n):
+            steps = sweep_thresholds(slice_scores.scores, slice_scores.n, options.target, cuts)
             rows += sweep_rows(
                 steps,
-                part.models,
+                slice_scores.models,
                 label,
                 options,
-                part.unit,
+                slice_scores.unit,
                 intervals=predictions.patterns.clusters is None,
             )
     return rows, warnings
@@ -459,19 +500,21 @@ def sweep_rows(
     In a sweep over top rows `top` is the number of rows flagged.
     """
     misses = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    order, k, cuts = slice(None), len(models), counts.cuts.tolist()
+    order = slice(None)
+    k = len(models)
+    cuts = counts.cuts.tolist()
     if options.sweep == "top":
         cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
         order = slice(None, None, -1)
     # models of the first threshold, of the second, ...
     hits, detections, misses = (
-        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, misses)
+        by_model[:, order].T.ravel() for by_model in (counts.hits, counts.exclusive, misses)
     )
     rows = k * len(cuts)
     exclusive = ExclusiveCounts(
         detections,
         misses,
-        detected=np.repeat(counts.found[order], k),
+        detected=np.repeat(counts.detected[order], k),
         has_other_models=np.full(rows, k > 1),
         unit=unit,
     )

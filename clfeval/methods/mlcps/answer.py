@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from clfeval import formatting
-from clfeval.document import Answer, Document, Row, as_estimate, cell_value
+from clfeval.document import Answer, Cell, Document, Row, as_estimate, cell_value
 from clfeval.document.rows import column_values
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
@@ -25,28 +25,28 @@ _DUPLICATE_MEASURES = ("f_beta", "delta_b", "mutual_information_u")
 
 def _is_computable(measure: Measure) -> bool:
     """Return whether a measure needs predictions of two classes only, and is best high or low."""
-    made = (
+    is_computed = (
         measure.of is not None
         and measure.needs in requested.NEEDS["all"]
         and measure.id != requested.NET_BENEFIT
     )
-    return made and measure.best in ("max", "min")
+    return is_computed and measure.best in ("max", "min")
 
 
 MLCPS_MEASURES = requested.AvailableMeasures(
     "mlcps",
     [
-        one.id
-        for one in CATALOG.values()
-        if _is_computable(one) and one.id not in _DUPLICATE_MEASURES[1:]
+        measure.id
+        for measure in CATALOG.values()
+        if _is_computable(measure) and measure.id not in _DUPLICATE_MEASURES[1:]
     ],
     [name for name in requested.SETS if name != requested.ORDINAL],
 )
 MEASURED = tuple(  # without a parameter
-    one
-    for one in MLCPS_MEASURES.ids
-    if one not in _DUPLICATE_MEASURES
-    and None not in [each.default for each in parameters_of(CATALOG[one]).values()]
+    name
+    for name in MLCPS_MEASURES.ids
+    if name not in _DUPLICATE_MEASURES
+    and None not in [parameter.default for parameter in parameters_of(CATALOG[name]).values()]
 )
 
 
@@ -55,8 +55,8 @@ def measure_by_id(name: str) -> Measure:
     """Return a measure by its id and parameters, as `parse_measure_names` writes them."""
     text, _, settings = name.partition(":")
     measure = CATALOG[text]
-    given = requested.parse_measure_settings(name, settings, measure) if settings else {}
-    return measure.with_settings(**requested.measure_arguments(measure, given))
+    numbers = requested.parse_measure_settings(name, settings, measure) if settings else {}
+    return measure.with_settings(**requested.measure_arguments(measure, numbers))
 
 
 def measures_needing(names: Sequence[str], *needs: str) -> list[str]:
@@ -69,21 +69,31 @@ def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
 
     Of a set those that lie within 0..1, without duplicates.
     """
-    found: dict[str, None] = {}
+    measures: dict[str, None] = {}
     for text in names:
-        key, members = text.strip().casefold(), list[str]()
+        key = text.strip().casefold()
         if key not in requested.SETS:
-            found[_parse_measure_name(text)] = None
+            measures[_parse_measure_name(text)] = None
             continue
-        for one in requested.parse_measures((key,), FLAG) if key != "default" else ():
-            known = one.name in MEASURED and (one.measure.low, one.measure.high) == (0, 1)
-            if known and not any(equivalence_formula(other, one.name) for other in members):
-                members.append(one.name)
+        members = _members_of_set(key)
         if not members and key != "default":
-            what = f"{OPTION}{FLAG}{END}: set '{key}' has no measure that mlcps computes"
-            raise UsageError.new(what, "unknown-measure", hint="name measures or another set")
-        found |= dict.fromkeys(members or DEFAULT)
-    return tuple(found)
+            message = f"{OPTION}{FLAG}{END}: set '{key}' has no measure that mlcps computes"
+            raise UsageError.new(message, "unknown-measure", hint="name measures or another set")
+        measures |= dict.fromkeys(members or DEFAULT)
+    return tuple(measures)
+
+
+def _members_of_set(key: str) -> list[str]:
+    """Return the measures of a set within 0..1, without duplicates; none of the default set."""
+    members = list[str]()
+    for request in requested.parse_measures((key,), FLAG) if key != "default" else ():
+        name = request.name
+        is_share = (request.measure.low, request.measure.high) == (0, 1)
+        if name not in MEASURED or not is_share:
+            continue
+        if not any(equivalence_formula(member, name) for member in members):
+            members.append(name)
+    return members
 
 
 def _parse_measure_name(text: str) -> str:
@@ -97,19 +107,19 @@ def _parse_measure_name(text: str) -> str:
         )
     if measure.id == requested.NET_BENEFIT and settings:
         measure = CATALOG[requested.AT_RISK]
-    # for a parameter
-    asks = measure.id in MLCPS_MEASURES.ids and measure.id not in (*MEASURED, *_DUPLICATE_MEASURES)
-    known = None if settings or asks else match_measure(name, MEASURED)
-    if known is not None:
-        measure = CATALOG[known]
+    without_parameter = (*MEASURED, *_DUPLICATE_MEASURES)
+    needs_parameter = measure.id in MLCPS_MEASURES.ids and measure.id not in without_parameter
+    measured = None if settings or needs_parameter else match_measure(name, MEASURED)
+    if measured is not None:
+        measure = CATALOG[measured]
     elif not _is_computable(measure):
         hint = f"for the available measures: {COMMAND}clfeval mlcps --explain measures{END}"
         if measure.id == requested.NET_BENEFIT:
             hint = f"give a threshold probability, for example {requested.AT_RISK}:t=0.1"
         elif measure.needs in requested.NEEDS["all"]:
             hint = "neither higher nor lower values of it are better"
-        what = f"{OPTION}{FLAG}{END}: {measure.id} is not available in mlcps"
-        raise UsageError.new(what, "unknown-measure", hint=hint)
+        message = f"{OPTION}{FLAG}{END}: {measure.id} is not available in mlcps"
+        raise UsageError.new(message, "unknown-measure", hint=hint)
     return requested.format_measure_name(
         measure, requested.parse_measure_settings(text, settings, measure, flag=FLAG)
     )
@@ -140,49 +150,62 @@ def mlcps_answer(
         return (Answer("none-desirable", "The desirability D is 0 for every model."),)
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
-    who = f"{formatting.join_names(best)} {'has' if len(best) == 1 else 'share'} the highest"
-    lead = _format_lead(result, score, value.value)
-    below = [str(row["model"]) for row in rows if not row["pareto"]]
-    if below and len(rows) == 1:
-        other = formatting.quote_if_ambiguous(str(rows[0]["dominated_by"]))
-        lead += f", but {other} dominates it in every metric"
-    elif below:
-        are = "is" if len(below) == 1 else "are"
-        lead += f", but {formatting.join_names(below)} {are} not on the Pareto front"
-    text = f"{who} {_format_score(result, rows[0])}{lead}."
-    others = [*_ties_answer(result, best, equal)]
+    sentence = _first_model_sentence(result, best, rows, score)
+    comparisons = [*_ties_answer(result, best, equal)]
     if compared := result.tables.get("comparisons"):
-        margin, to, level = (result.parameters[name] for name in ("margin", "reference", "level"))
-        others = [*reference_answers(compared, score, to, margin.get(score), level)]
+        settings = result.parameters
+        margin = settings["margin"].get(score)
+        comparisons = [
+            *reference_answers(compared, score, settings["reference"], margin, settings["level"])
+        ]
     return (
-        Answer("first", text, best, *numbers),
-        *others,
+        Answer("first", sentence, best, *numbers),
+        *comparisons,
         *_stability_answers(result, best, places, rows, equal or ()),
         *_other_table_answer(result, best),
     )
 
 
+def _first_model_sentence(
+    result: Document, best: Sequence[str], rows: Sequence[Row], score: str
+) -> str:
+    """Return the sentence on the first models, their lead, and models that dominate them."""
+    lead = _format_lead(result, score, as_estimate(rows[0].get(score)).value or 0.0)
+    off_front = [str(row["model"]) for row in rows if not row["pareto"]]
+    if off_front and len(rows) == 1:
+        dominator = formatting.quote_if_ambiguous(str(rows[0]["dominated_by"]))
+        lead += f", but {dominator} dominates it in every metric"
+    elif off_front:
+        are = "is" if len(off_front) == 1 else "are"
+        lead += f", but {formatting.join_names(off_front)} {are} not on the Pareto front"
+    subject = f"{formatting.join_names(best)} {'has' if len(best) == 1 else 'share'}"
+    return f"{subject} the highest {_format_score(result, rows[0])}{lead}."
+
+
 def _format_score(result: Document, row: Row) -> str:
     """Format the score that ranks; MLcps without an interval also as a share of its maximum."""
-    score, level = result.parameters["ranked_by"], result.parameters["level"]
-    value, share = as_estimate(row.get(score)), cell_value(row.get("normalised"))
+    score = result.parameters["ranked_by"]
+    level = result.parameters["level"]
+    value = as_estimate(row.get(score))
+    share = cell_value(row.get("normalised"))
     title = "desirability" if score == "desirability" else "MLcps"
     if value.value is None:
         return f"{title} is undefined"
-    words = f"{title}: {formatting.with_interval(value.value, value.low, value.high, level)}"
-    part = score == "mlcps" and share is not None and value.low is None
-    return f"{words} ({formatting.format_number(share or 0.0)} of the maximum)" if part else words
+    text = f"{title}: {formatting.with_interval(value.value, value.low, value.high, level)}"
+    if score == "mlcps" and share is not None and value.low is None:
+        text += f" ({formatting.format_number(share)} of the maximum)"
+    return text
 
 
 def _format_lead(result: Document, score: str, value: float) -> str:
     """Format the difference from the second models."""
     ranks = result.tables["ranks"]
     second = [i for i, rank in enumerate(column_values(ranks, score)) if rank == 2]
-    less = cell_value(result.tables["models"][second[0]].get(score)) if second else None
-    if less is None:
+    second_value = cell_value(result.tables["models"][second[0]].get(score)) if second else None
+    if second_value is None:
         return ""
     names = formatting.join_names([str(ranks[i]["model"]) for i in second])
-    return f", {formatting.format_number(value - less)} above {names}"
+    return f", {formatting.format_number(value - second_value)} above {names}"
 
 
 def _ties_answer(
@@ -216,64 +239,75 @@ def _stability_answers(
     equal: Sequence[int],
 ) -> Iterator[Answer]:
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
-    by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
-    who = formatting.quote_if_ambiguous(best[0]) if one else "one of them"
-    said = [*_order_claims(result, best, by=by)]
-    if not by:
+    by_desirability = result.parameters["ranked_by"] == "desirability"
+    is_single = len(best) == 1
+    who = formatting.quote_if_ambiguous(best[0]) if is_single else "one of them"
+    claims = [*_order_claims(result, best, by_desirability=by_desirability)]
+    if not by_desirability:
         rank = result.tables["ranks"][places[0]]
-        said += _weight_claims(result, best[0], rank) if one else ()
-        said += _split_claims(result, places, who if one else "")
+        claims += _weight_claims(result, best[0], rank) if is_single else ()
+        claims += _split_claims(result, places, who if is_single else "")
     share = cell_value(rows[0].get("first"))
-    if one and share is not None:
-        stable = share >= result.parameters["level"]
-        where = f"in {formatting.format_close(100 * share, 1)}% of bootstrap samples"
-        if stable and equal:
-            alike = formatting.join_names(
-                [str(result.tables["models"][i]["model"]) for i in equal], most=3
-            )
-            tied = f"{alike} {'is' if len(equal) == 1 else 'are'} tied with {who}"
-            said.append((False, f"{tied}, although {who} is first {where}"))
-        else:
-            said.append(_stability_claim(who, stable, where))
-    stable_, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
-    if stable_:
-        start = who if one else "At least one of them"
-        yield Answer("firm", f"{start} is first {formatting.join_words(stable_)}.", tuple(best))
+    if is_single and share is not None:
+        claims.append(_bootstrap_claim(result, who, share, equal))
+    stable = [words for supports, words in claims if supports]
+    fragile = [words for supports, words in claims if not supports]
+    if stable:
+        subject = who if is_single else "At least one of them"
+        yield Answer("firm", f"{subject} is first {formatting.join_words(stable)}.", tuple(best))
     if fragile:
         yield Answer("fragile", f"But {'. Also, '.join(fragile)}.")
+
+
+def _bootstrap_claim(
+    result: Document, who: str, share: float, equal: Sequence[int]
+) -> StabilityClaim:
+    """Return the phrase on bootstrap samples with the model first; equal: models tied with it."""
+    is_stable = share >= result.parameters["level"]
+    phrase = f"in {formatting.format_close(100 * share, 1)}% of bootstrap samples"
+    if not (is_stable and equal):
+        return _stability_claim(who, is_stable, phrase)
+    names = [str(result.tables["models"][i]["model"]) for i in equal]
+    are = "is" if len(equal) == 1 else "are"
+    ties = f"{formatting.join_names(names, most=3)} {are} tied with {who}"
+    return False, f"{ties}, although {who} is first {phrase}"
 
 
 def _stability_claim(who: str, most: bool, words: str) -> StabilityClaim:
     return most, words if most else f"{who} is first {words.replace(' ', ' only ', 1)}"
 
 
-def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterator[StabilityClaim]:
+def _order_claims(
+    result: Document, best: Sequence[str], *, by_desirability: bool
+) -> Iterator[StabilityClaim]:
     """Yield the number of orders of metrics in which it is first, and the other first models."""
-    winners, looked = list(result.summary["winners"]), result.parameters["orders"]
+    winners = list(result.summary["winners"])
+    orders = result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
-    named = winners if by else others
-    one = f"one of {formatting.format_count(len(named), 'model')}"
-    if 0 < len(named) <= FEW:
-        one = formatting.join_names(named, word="or")
-    if by and others:  # D does not depend on the order, only the area does
+    rivals = winners if by_desirability else others
+    subject = f"one of {formatting.format_count(len(rivals), 'model')}"
+    if 0 < len(rivals) <= FEW:
+        subject = formatting.join_names(rivals, word="or")
+    if by_desirability and others:  # D does not depend on the order, only the area does
         decides = ", depending on the order of the metrics" if len(winners) > 1 else ""
-        yield False, f"by MLcps {one} is first{decides}"
+        yield False, f"by MLcps {subject} is first{decides}"
     elif others:
-        orders = "another order" if len(others) == 1 else "other orders"
-        yield False, f"{one} is first, alone or tied, in {orders} of the metrics"
-    elif winners and looked and not by:
-        count = formatting.format_count(looked["looked_at"], "evaluated order")
-        where = "every order" if looked["all"] else f"all {count}"
-        yield True, f"in {where} of the metrics"
+        other_orders = "another order" if len(others) == 1 else "other orders"
+        yield False, f"{subject} is first, alone or tied, in {other_orders} of the metrics"
+    elif winners and orders and not by_desirability:
+        count = formatting.format_count(orders["looked_at"], "evaluated order")
+        extent = "every order" if orders["all"] else f"all {count}"
+        yield True, f"in {extent} of the metrics"
 
 
 def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[StabilityClaim]:
     """Yield the phrase on random weights, else on omitting or doubling each metric."""
-    shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
+    shares = result.tables.get("weights", ())
+    metrics = result.tables["metrics"]
     if shares:
         share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        where = f"with {formatting.format_close(100 * share, 1)}% of random weights"
-        yield _stability_claim(formatting.quote_if_ambiguous(best), share >= 0.5, where)
+        phrase = f"with {formatting.format_close(100 * share, 1)}% of random weights"
+        yield _stability_claim(formatting.quote_if_ambiguous(best), share >= 0.5, phrase)
         return
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
@@ -281,24 +315,25 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     omitted = "is left out or " * any(row["winner_without"] is not None for row in metrics)
     changes: dict[tuple[str, str], list[str]] = {}
     for row in metrics:
-        for column, how in (("winner_without", "left out"), ("winner_doubled", "doubled")):
+        for column, change in (("winner_without", "left out"), ("winner_doubled", "doubled")):
             winner = re.sub(_AND_MORE, "", str(row[column] if row[column] is not None else best))
             if winner != best:
-                changes.setdefault((winner, how), []).append(str(row["metric"]))
+                changes.setdefault((winner, change), []).append(str(row["metric"]))
     if changes:
-        said = [
+        claims = [
             f"{formatting.quote_if_ambiguous(winner)} is first if "
-            f"{formatting.join_words(which, most=2, word='or')} is {how}"
-            for (winner, how), which in changes.items()
+            f"{formatting.join_words(metric_names, most=2, word='or')} is {change}"
+            for (winner, change), metric_names in changes.items()
         ]
-        yield False, said[0].replace("is doubled", "has double weight")
+        yield False, claims[0].replace("is doubled", "has double weight")
     elif metrics:
         yield True, f"if any one metric {omitted}has double weight"
 
 
 def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator[StabilityClaim]:
     """Yield the number of splits in which a first model is first; who: its name, if only one."""
-    rows, k = result.tables.get("splits", ()), result.summary["models"]
+    rows = result.tables.get("splits", ())
+    k = result.summary["models"]
     splits = len(rows) // k
     wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
     if splits and (who or 2 * wins > splits):
@@ -312,30 +347,37 @@ def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answe
     rows = result.tables.get("agreement", ())
     if not rows:
         return
-    decides, other = result.parameters["ranked_by"], result.parameters["compare"]
-    row = next((row for row in rows if row["measure"] == decides), rows[0])
-    here, there = (
-        tuple(names) if isinstance(names, list) else ()
-        for names in (row["top_here"], row["top_there"])
-    )
-    places = result.tables["compared"]
-    value = next((cell_value(one["there"]) for one in places if one["model"] in there[:1]), None)
-    if row["same_top"]:
-        first = "the same model is first" if len(here) == 1 else "the same models are first"
-    elif decides == "desirability" and not value:
-        first, there = "the desirability of every model is 0", ()
+    score = result.parameters["ranked_by"]
+    agreement = next((row for row in rows if row["measure"] == score), rows[0])
+    first = _first_names(agreement["top_here"])
+    other_first = _first_names(agreement["top_there"])
+    compared = result.tables["compared"]
+    values = (cell_value(row["there"]) for row in compared if row["model"] in other_first[:1])
+    value = next(values, None)
+    if agreement["same_top"]:
+        claim = "the same model is first" if len(first) == 1 else "the same models are first"
+    elif score == "desirability" and not value:
+        claim = "the desirability of every model is 0"
+        other_first = ()
     else:
-        first = f"{formatting.join_names(there)} {'is' if len(there) == 1 else 'are'} first"
-        first += "" if {*here} & {*there} else f" instead of {formatting.join_names(here)}"
-    tau = cell_value(row.get("kendall"))
+        are = "is" if len(other_first) == 1 else "are"
+        claim = f"{formatting.join_names(other_first)} {are} first"
+        if not {*first} & {*other_first}:
+            claim += f" instead of {formatting.join_names(first)}"
+    tau = cell_value(agreement.get("kendall"))
     words = "" if tau is None else f"; Kendall's τ of the ranks is {formatting.format_number(tau)}"
-    where = f"In {other}"
-    if row["models"] != result.summary["models"]:
-        both = {one["model"] for one in places}
-        gone = [name for name in best if name not in both]
-        where += f", which lacks {formatting.join_names(gone)}" if gone else ""
-        first += f" among the {row['models']} models of both tables"
-    yield Answer("compared", f"{where}, {first}{words}.", there)
+    opening = f"In {result.parameters['compare']}"
+    if agreement["models"] != result.summary["models"]:
+        common = {row["model"] for row in compared}
+        absent = [name for name in best if name not in common]
+        opening += f", which lacks {formatting.join_names(absent)}" if absent else ""
+        claim += f" among the {agreement['models']} models of both tables"
+    yield Answer("compared", f"{opening}, {claim}{words}.", other_first)
+
+
+def _first_names(cell: Cell) -> tuple[str, ...]:
+    """Return the names of the first models in a cell; none of a cell without a list."""
+    return tuple(cell) if isinstance(cell, list) else ()
 
 
 ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # on counts of any integer type

@@ -26,11 +26,12 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     if not isinstance(file.value, dict) or not file.value:
         hint = "write one metric per line with its weight, for example f1: 2"
         raise file.error_at((), "weights must be a mapping of metrics to numbers", hint)
-    entries, weights = EntryChecker(file.place), dict[str, float]()
-    for metric, given in file.value.items():
-        weight = entries.number((metric,), f"the weight of '{metric}'", given, ">= 0")
+    checker = EntryChecker(file.place)
+    weights = dict[str, float]()
+    for metric, value in file.value.items():
+        weight = checker.number((metric,), f"the weight of '{metric}'", value, ">= 0")
         weights |= {} if weight is None else {metric: weight}
-    entries.raise_problems()
+    checker.raise_problems()
     return weights
 
 
@@ -65,9 +66,11 @@ class DesirabilityGoal:
             return composite_scores.box(x, self.low, self.high, above=self.above, below=self.below)
         if self.goal == "custom":
             return composite_scores.custom(x, self.points)
-        low, high = cast(float, self.low), cast(float, self.high)
+        low = cast(float, self.low)
+        high = cast(float, self.high)
         if self.goal == "target":
-            aim, (rising, falling) = cast(float, self.target), self.gamma
+            aim = cast(float, self.target)
+            rising, falling = self.gamma
             return composite_scores.target(x, low, aim, high, gammas=(rising, falling))
         ramp = composite_scores.maximize if self.goal == "maximize" else composite_scores.minimize
         return ramp(x, low, high, gamma=self.gamma[0])
@@ -94,13 +97,15 @@ class DesirabilityGoal:
 
     def as_dict(self) -> dict[str, object]:
         """Return the goal as a mapping that `read_goals` reads back."""
-        ends = {name: getattr(self, name) for name in GOAL_ENDS if getattr(self, name) is not None}
-        entry: dict[str, object] = {"goal": self.goal, **ends}
+        bounds = {
+            name: getattr(self, name) for name in GOAL_ENDS if getattr(self, name) is not None
+        }
+        mapping: dict[str, object] = {"goal": self.goal, **bounds}
         if self.gamma:
-            entry["gamma"] = self.gamma[0] if len(self.gamma) == 1 else list(self.gamma)
+            mapping["gamma"] = self.gamma[0] if len(self.gamma) == 1 else list(self.gamma)
         if self.points:
-            entry["points"] = [list(point) for point in self.points]
-        return {**entry, "weight": self.weight}
+            mapping["points"] = [list(point) for point in self.points]
+        return {**mapping, "weight": self.weight}
 
 
 def desirabilities(
@@ -126,9 +131,9 @@ class EntryChecker:
     problems: list[Problem] = field(default_factory=list)
     hint: str | None = None
 
-    def add_problem(self, path: EntryPath, what: str, hint: str | None = None) -> None:
+    def add_problem(self, path: EntryPath, message: str, hint: str | None = None) -> None:
         """Record a problem; only the first hint is kept."""
-        self.problems.append(Problem(what, CODE, self.place(*path)))
+        self.problems.append(Problem(message, CODE, self.place(*path)))
         self.hint = self.hint or hint
 
     def raise_problems(self) -> None:
@@ -137,13 +142,13 @@ class EntryChecker:
             raise UsageError(self.problems, hint=self.hint)
 
     def keys(
-        self, path: EntryPath, entry: Mapping[str, object], known: Sequence[str], who: str
+        self, path: EntryPath, mapping: Mapping[str, object], valid: Sequence[str], who: str
     ) -> None:
-        """Record a problem for every unknown key, with the known ones as hint."""
-        for key, value in entry.items():
-            if key not in known:
+        """Record a problem for every unknown key, with the valid ones as hint."""
+        for key, value in mapping.items():
+            if key not in valid:
                 name = str(key)
-                hint = suggestion(name, known) or f"{who} takes {', '.join(known)}"
+                hint = suggestion(name, valid) or f"{who} takes {', '.join(valid)}"
                 if ":" in name and value is None:
                     hint = "write a space after the ':'"
                 self.add_problem((*path, key), f"{who} has no key {quote_name(name)}", hint)
@@ -151,7 +156,8 @@ class EntryChecker:
     def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
         if not isinstance(value, Real) or isinstance(value, bool):
-            text, hint = value.strip() if isinstance(value, str) else "", None
+            text = value.strip() if isinstance(value, str) else ""
+            hint = None
             percent = text.endswith("%")
             with suppress(ValueError):  # a number given as text
                 number = float(text.rstrip("% ")) / (100 if percent else 1)
@@ -166,8 +172,8 @@ class EntryChecker:
         if not isfinite(number):
             self.add_problem(path, f"{name} is {number:g}, not a finite number")
         elif (number < 0 and bound) or (number == 0 and bound == "> 0"):
-            what = "is negative" if bound == ">= 0" else "is not above 0"
-            self.add_problem(path, f"{name} {number:.10g} {what}")
+            relation = "is negative" if bound == ">= 0" else "is not above 0"
+            self.add_problem(path, f"{name} {number:.10g} {relation}")
         else:
             return number
         return None
@@ -176,15 +182,15 @@ class EntryChecker:
         self, path: EntryPath, name: str, value: object, names: tuple[str, str], bound: Bound = ""
     ) -> tuple[float, float] | None:
         """Return two finite numbers of a list; None for anything else."""
-        both = list_items(value)
-        if both is None or len(both) != 2:
-            count = "" if both is None else f" of {len(both)}"
-            what = f"{name} is {describe_value(value)}{count}, not a list of two: "
-            self.add_problem(path, f"{what}[{', '.join(names)}]")
+        numbers = list_items(value)
+        if numbers is None or len(numbers) != 2:
+            count = "" if numbers is None else f" of {len(numbers)}"
+            message = f"{name} is {describe_value(value)}{count}, not a list of two: "
+            self.add_problem(path, f"{message}[{', '.join(names)}]")
             return None
         first, second = (
-            self.number((*path, i), f"{name} ({part})", item, bound)
-            for i, (part, item) in enumerate(zip(names, both, strict=True))
+            self.number((*path, i), f"{name} ({part})", number, bound)
+            for i, (part, number) in enumerate(zip(names, numbers, strict=True))
         )
         return None if first is None or second is None else (first, second)
 
@@ -241,91 +247,82 @@ def read_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
     def of_metric(*path: str | int) -> str:
         return f"desirability of {quote_name(str(path[0]))}" if path else "desirability"
 
-    entries, wishes = EntryChecker(of_metric), goals
+    checker = EntryChecker(of_metric)
+    content = goals
     if isinstance(goals, (str, os.PathLike)):
         file = read_yaml(goals)
-        entries, wishes = EntryChecker(file.place), file.value
-    found: list[DesirabilityGoal | None] = []
-    if not isinstance(wishes, Mapping) or not wishes:
-        what = describe_value(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
+        checker = EntryChecker(file.place)
+        content = file.value
+    parsed: list[DesirabilityGoal | None] = []
+    if not isinstance(content, Mapping) or not content:
+        is_empty = isinstance(content, Mapping) and not content
+        description = "empty" if is_empty else describe_value(content)
+        message = f"the goals must be a mapping of metrics, this is {description}"
         hint = "write one line per metric, as brier: {goal: minimize, low: 0, high: 0.1}"
-        entries.add_problem((), f"the goals must be a mapping of metrics, this is {what}", hint)
+        checker.add_problem((), message, hint)
     else:
-        found = [_parse_goal(metric, entry, entries) for metric, entry in wishes.items()]
-    entries.raise_problems()
-    whole = tuple(wish for wish in found if wish is not None)
-    if not any(wish.weight for wish in whole):
-        entries.add_problem((), "every weight is 0", "give one metric a weight above 0")
-        entries.raise_problems()
-    return whole
+        parsed = [_parse_goal(metric, value, checker) for metric, value in content.items()]
+    checker.raise_problems()
+    wishes = tuple(wish for wish in parsed if wish is not None)
+    if not any(wish.weight for wish in wishes):
+        checker.add_problem((), "every weight is 0", "give one metric a weight above 0")
+        checker.raise_problems()
+    return wishes
 
 
-def _parse_goal(metric: str, given: object, entries: EntryChecker) -> DesirabilityGoal | None:
+def _parse_goal(metric: str, value: object, checker: EntryChecker) -> DesirabilityGoal | None:
     """Return the goal of one metric; None with at least one problem recorded."""
-    before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
-    entry = {"goal": given} if isinstance(given, str) else given
+    hint = f"goals: {', '.join(TAKES)}"
+    settings = {"goal": value} if isinstance(value, str) else value
     if not isinstance(metric, str):
-        entries.add_problem(
+        checker.add_problem(
             (metric,), f"the name of a metric must be text, not {describe_value(metric)}"
         )
-    elif not isinstance(entry, Mapping):
-        what = (
-            f"{quote_name(metric)} is {describe_value(given)}, not a goal or a mapping with a goal"
+    elif not isinstance(settings, Mapping):
+        message = (
+            f"{quote_name(metric)} is {describe_value(value)}, not a goal or a mapping with a goal"
         )
         hint = "write a space after the ':'" if ":" in metric else EXAMPLES["maximize"]
-        entries.add_problem((metric,), what, hint)
-    elif "goal" not in entry:
-        known = dict.fromkeys(key for keys in TAKES.values() for key in keys)
-        entries.keys((metric,), entry, ("goal", *known, "weight"), "a goal")
-        entries.add_problem((metric,), "goal is missing", hint)
+        checker.add_problem((metric,), message, hint)
+    elif "goal" not in settings:
+        valid = dict.fromkeys(key for keys in TAKES.values() for key in keys)
+        checker.keys((metric,), settings, ("goal", *valid, "weight"), "a goal")
+        checker.add_problem((metric,), "goal is missing", hint)
     else:
-        goal = SPELLINGS.get(str(entry["goal"]), entry["goal"])
+        goal = SPELLINGS.get(str(settings["goal"]), settings["goal"])
         if isinstance(goal, str) and goal in TAKES:
-            entries.keys((metric,), entry, ("goal", *TAKES[goal], "weight"), goal)
-            return _check_goal(metric, cast(Goal, goal), entry, entries, before)
+            return _check_goal(metric, cast(Goal, goal), settings, checker)
         close = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
-        what = "unknown goal" if isinstance(goal, str) else "goal is"
-        entries.add_problem((metric, "goal"), f"{what} {describe_value(goal)}", close or hint)
+        message = "unknown goal" if isinstance(goal, str) else "goal is"
+        checker.add_problem((metric, "goal"), f"{message} {describe_value(goal)}", close or hint)
     return None
 
 
 def _check_goal(
-    metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker, before: int
+    metric: str, goal: Goal, settings: Mapping[str, object], checker: EntryChecker
 ) -> DesirabilityGoal | None:
-    taken = [name for name in GOAL_ENDS if name in entry and name in TAKES[goal]]
-    ends = {name: entries.number((metric, name), name, entry[name]) for name in taken}
-    directed = goal in ("maximize", "minimize")
-    measure = find_measure(metric) if directed else None
-    known = {"low": measure.low, "high": measure.high} if measure else {}
-    assumed = {n: float(x) for n, x in known.items() if n not in entry and isfinite(x)}
-    needs = () if goal == "box" else (n for n in TAKES[goal] if not n.startswith("gamma"))
-    missing = [name for name in needs if name not in entry and name not in assumed]
+    """Return the goal of a metric from its settings; None with at least one problem recorded."""
+    problems_before = len(checker.problems)
+    checker.keys((metric,), settings, ("goal", *TAKES[goal], "weight"), goal)
+    names = [name for name in GOAL_ENDS if name in settings and name in TAKES[goal]]
+    bounds = {name: checker.number((metric, name), name, settings[name]) for name in names}
+    assumed = _assumed_bounds(metric, goal, settings)
+    required = () if goal == "box" else (n for n in TAKES[goal] if not n.startswith("gamma"))
+    missing = [name for name in required if name not in settings and name not in assumed]
     if missing:
-        what = f"{goal} needs {' and '.join(missing)}"
-        if directed:
-            ends_of = {"low": "lower bound", "high": "upper bound"}
-            lacks = "range" if len(missing) == 2 else ends_of[missing[0]]
-            what += f": no {lacks} is known for {quote_name(metric)}"
-        entries.add_problem((metric,), what, EXAMPLES[goal])
-    gamma = _check_gamma(metric, goal, entry, entries)
+        message = _missing_message(metric, goal, missing)
+        checker.add_problem((metric,), message, EXAMPLES[goal])
+    gamma = _check_gamma(metric, goal, settings, checker)
     points = list[tuple[float, float] | None]()
     if not missing and goal == "custom":
-        items, names = list_items(entry["points"]), ("value", "desirability")
-        if items is None:
-            what = f"points is {describe_value(entry['points'])}, not a list of "
-            entries.add_problem(
-                (metric, "points"), f"{what}[value, desirability]", EXAMPLES["custom"]
-            )
-        for i, item in enumerate(items or ()):
-            path = (metric, "points", i)
-            points.append(entries.pair(path, f"point {i + 1}", item, names))
-    weight = entries.number((metric, "weight"), "weight", entry.get("weight", 1), ">= 0")
-    if len(entries.problems) > before or weight is None:
+        points = _check_points(metric, settings["points"], checker)
+    weight = checker.number((metric, "weight"), "weight", settings.get("weight", 1), ">= 0")
+    if len(checker.problems) > problems_before or weight is None:
         return None
     wish = DesirabilityGoal(
         metric,
         goal,
-        **ends,
+        **bounds,
         **assumed,
         gamma=gamma,
         points=tuple(filter(None, points)),
@@ -335,29 +332,69 @@ def _check_goal(
     try:
         wish.transform(0.0)
     except ValueError as error:
-        entries.add_problem((metric,), str(error), EXAMPLES[goal])
+        checker.add_problem((metric,), str(error), EXAMPLES[goal])
         return None
     return wish
 
 
+def _assumed_bounds(metric: str, goal: Goal, settings: Mapping[str, object]) -> dict[str, float]:
+    """Return the bounds that the settings lack, as far as the range of the measure has them."""
+    measure = find_measure(metric) if goal in ("maximize", "minimize") else None
+    if measure is None:
+        return {}
+    measure_range = {"low": measure.low, "high": measure.high}
+    return {
+        name: float(bound)
+        for name, bound in measure_range.items()
+        if name not in settings and isfinite(bound)
+    }
+
+
+def _missing_message(metric: str, goal: Goal, missing: Sequence[str]) -> str:
+    """Return the message on settings that a goal needs and does not have."""
+    message = f"{goal} needs {' and '.join(missing)}"
+    if goal not in ("maximize", "minimize"):
+        return message
+    titles = {"low": "lower bound", "high": "upper bound"}
+    unknown = "range" if len(missing) == 2 else titles[missing[0]]
+    return f"{message}: no {unknown} is known for {quote_name(metric)}"
+
+
+def _check_points(
+    metric: str, value: object, checker: EntryChecker
+) -> list[tuple[float, float] | None]:
+    """Return the points of a custom goal, None for one with a problem, which is recorded."""
+    pairs = list_items(value)
+    if pairs is None:
+        message = f"points is {describe_value(value)}, not a list of [value, desirability]"
+        checker.add_problem((metric, "points"), message, EXAMPLES["custom"])
+    names = ("value", "desirability")
+    return [
+        checker.pair((metric, "points", i), f"point {i + 1}", pair, names)
+        for i, pair in enumerate(pairs or ())
+    ]
+
+
 def _check_gamma(
-    metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker
+    metric: str, goal: Goal, settings: Mapping[str, object], checker: EntryChecker
 ) -> tuple[float, ...]:
     """Return the exponents of a goal; fewer with at least one problem recorded."""
     if "gamma" not in TAKES[goal]:
         return ()
-    path, given = (metric, "gamma"), entry.get("gamma", 1)
+    path = (metric, "gamma")
+    gamma = settings.get("gamma", 1)
     sides = ("gamma_low", "gamma_high")
-    both: Sequence[float | None]
+    exponents: Sequence[float | None]
     if goal != "target":
-        both = [entries.number(path, "gamma", given, "> 0")]
-    elif any(side in entry for side in sides):
-        if "gamma" in entry:
+        exponents = [checker.number(path, "gamma", gamma, "> 0")]
+    elif any(side in settings for side in sides):
+        if "gamma" in settings:
             hint = "for example gamma: [1, 2], for values below and above the target"
-            entries.add_problem(path, "gamma is given together with gamma_low or gamma_high", hint)
-        both = [entries.number((metric, s), s, entry.get(s, 1), "> 0") for s in sides]
-    elif list_items(given) is not None:
-        both = entries.pair(path, "gamma", given, ("below target", "above target"), "> 0") or ()
+            checker.add_problem(path, "gamma is given together with gamma_low or gamma_high", hint)
+        exponents = [checker.number((metric, s), s, settings.get(s, 1), "> 0") for s in sides]
+    elif list_items(gamma) is not None:
+        pair = checker.pair(path, "gamma", gamma, ("below target", "above target"), "> 0")
+        exponents = pair or ()
     else:
-        both = [entries.number(path, "gamma", given, "> 0")] * 2
-    return tuple(one for one in both if one is not None)
+        exponents = [checker.number(path, "gamma", gamma, "> 0")] * 2
+    return tuple(exponent for exponent in exponents if exponent is not None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, order_by_name
 from clfeval.counts.prediction_counts import PredictionCounts
@@ -35,46 +37,64 @@ from clfeval.records import dataclass, field
 
 def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:
     """Return the function from counts (b, m), `row` units a row, to measures (b, k, n)."""
-    of = {name: measure_by_id(name).with_settings(row=row) for name in names}
-    cells = _make_confusion_function(joint)
+    measures = {name: measure_by_id(name).with_settings(row=row) for name in names}
+    confusions = _make_confusion_function(joint)
     losses = {
         name: [measure.loss(p, joint.truth) for p in _score_columns(joint)]
-        for name, measure in of.items()
+        for name, measure in measures.items()
         if measure.loss is not None
     }
     of_scores = [n for n in measures_needing(names, "scores", "probabilities") if n not in losses]
-    whole, orders = measures_needing(of_scores, "probabilities"), []
-    for scores in _score_columns(joint) if of_scores else ():
-        order = np.argsort(scores, kind="stable")
-        ordered, ranks = scores[order], np.zeros(len(order), np.int32)
-        np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
-        orders.append((order, ordered if whole else ranks, joint.truth[order]))
+    orders = _score_orders(joint, of_scores)
 
     def evaluate(counts: Counts) -> Floats:
-        found = np.empty((len(counts), len(joint.models), len(names)))
+        values = np.empty((len(counts), len(joint.models), len(names)))
         if counts.dtype.kind != "f" and counts.max() <= np.iinfo(np.uint8).max:
             counts = counts.astype(np.uint8)  # faster to sort by score in a large table
-        tables = cells(counts)
+        tables = confusions(counts)
         for j, name in enumerate(names):
-            if of[name].needs == "confusion":
-                found[:, :, j] = of[name].function(tables)
+            if measures[name].needs == "confusion":
+                values[:, :, j] = measures[name].function(tables)
             for i, loss in enumerate(losses.get(name, ())):
-                found[:, i, j] = mean_loss(loss, counts)
+                values[:, i, j] = mean_loss(loss, counts)
         for i, (order, scores, truth) in enumerate(orders):
-            rows = counts[:, order]
-            positives = rows * truth
-            rows -= positives
-            # integers wide enough for products of counts
-            wide = np.float64 if counts.dtype.kind == "f" else np.int64
+            negatives = counts[:, order]
+            positives = negatives * truth
+            negatives -= positives
             for name in of_scores:
-                each = (
-                    part if name in ONE_BYTE else part.astype(wide, copy=False)
-                    for part in (positives, rows)
-                )
-                found[:, i, names.index(name)] = of[name].function(scores, *each)
-        return found
+                by_class = (positives, negatives)
+                if name not in ONE_BYTE:
+                    by_class = _widen(positives, negatives)
+                values[:, i, names.index(name)] = measures[name].function(scores, *by_class)
+        return values
 
     return evaluate
+
+
+def _score_orders(
+    joint: JointCounts, names: Sequence[str]
+) -> list[tuple[Ints, NDArray[Any], Bools]]:
+    """Return, per model, the order of its scores, the scores in it, and the truth in it.
+
+    Where no measure needs probabilities, ranks stand for scores. None without measures.
+    """
+    uses_probabilities = bool(measures_needing(names, "probabilities"))
+    orders = list[tuple[Ints, NDArray[Any], Bools]]()
+    for scores in _score_columns(joint) if names else ():
+        order = np.argsort(scores, kind="stable")
+        ordered: NDArray[Any] = scores[order]
+        if not uses_probabilities:
+            ranks = np.zeros(len(order), np.int32)
+            np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
+            ordered = ranks
+        orders.append((order, ordered, joint.truth[order]))
+    return orders
+
+
+def _widen(positives: Counts, negatives: Counts) -> tuple[Counts, Counts]:
+    """Return counts as integers wide enough for products of them; floats stay."""
+    wide = np.float64 if positives.dtype.kind == "f" else np.int64
+    return positives.astype(wide, copy=False), negatives.astype(wide, copy=False)
 
 
 def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion]:
@@ -87,8 +107,8 @@ def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion
     def tables(counts: Counts) -> Confusion:
         # floats, for their products are fast, and they are exact up to 2**53 rows
         patterns = np.add.reduceat(counts, first, axis=1, dtype=np.float64)
-        hits, misses = (patterns[:, truth] @ part[truth] for part in (votes, 1 - votes))
-        alarms, passes = (patterns[:, ~truth] @ part[~truth] for part in (votes, 1 - votes))
+        hits, misses = (patterns[:, truth] @ flags[truth] for flags in (votes, 1 - votes))
+        alarms, passes = (patterns[:, ~truth] @ flags[~truth] for flags in (votes, 1 - votes))
         return Confusion(hits, alarms, misses, passes)
 
     return tables
@@ -159,7 +179,7 @@ def measure_models(
     names = parse_measure_names(metrics) or DEFAULT
     joint = _count_joint_rows(predictions, names)
     if joint.fractional and resamples:
-        raise fractional_weights_error(drawn=True)
+        raise fractional_weights_error(bootstrap=True)
     values = make_evaluator(joint, names, predictions.units_per_row)(joint.n[None])[0]
     bootstrap = NO_BOOTSTRAP
     if resamples != 0 and not joint.fractional:
@@ -286,30 +306,26 @@ def _clipped_probability_notes(joint: JointCounts, names: Sequence[str]) -> list
     return clipped_note(weights, joint.unit)
 
 
-def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointCounts:
+def _count_joint_rows(predictions: PredictionCounts, names: Sequence[str]) -> JointCounts:
     """Count rows by votes, and scores if a measure needs them; errors for unsuitable models."""
-
-    def need(some: Sequence[str]) -> str:
-        return f"{' and '.join(some)} need{'s' * (len(some) == 1)}"
-
-    wanted = measures_needing(names, "scores", "probabilities")
-    labels = [model.name for model in counted.models if model.kind == "label"]
-    if labels and wanted:
+    of_scores = measures_needing(names, "scores", "probabilities")
+    labels = [model.name for model in predictions.models if model.kind == "label"]
+    if labels and of_scores:
         hold = f"{list_names(labels)} hold{'s' * (len(labels) == 1)} labels"
         hint = (
             f"choose measures of labels with {OPTION}--metric{END}, or models with scores with "
             f"{OPTION}--model{END}"
         )
-        what = f"{need(wanted)} scores, but {hold}"
-        raise UsageError.new(what, "needs-scores", counted.name, hint=hint)
-    joint = counted.joint(scores=bool(wanted))
-    if of_probabilities := measures_needing(wanted, "probabilities"):
+        message = f"{_they_need(of_scores)} scores, but {hold}"
+        raise UsageError.new(message, "needs-scores", predictions.name, hint=hint)
+    joint = predictions.joint(scores=bool(of_scores))
+    if of_probabilities := measures_needing(of_scores, "probabilities"):
         problems = [
             Problem(
-                f"scores from {p.min():g} to {p.max():g}, where {need(of_probabilities)} "
+                f"scores from {p.min():g} to {p.max():g}, where {_they_need(of_probabilities)} "
                 "probabilities",
                 "bad-probability",
-                counted.name,
+                predictions.name,
                 None,
                 model,
             )
@@ -322,20 +338,26 @@ def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointC
     return joint
 
 
+def _they_need(names: Sequence[str]) -> str:
+    return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
+
+
 def _undefined_reasons(
     joint: JointCounts, names: Sequence[str], values: Floats
 ) -> dict[tuple[int, int], str]:
-    found: dict[tuple[int, int], str] = {}
+    """Return the reason of each value that is not finite, by model and measure."""
     places = np.argwhere(~np.isfinite(values)).tolist()
     if not places:
-        return found
-    cells = _make_confusion_function(joint)(joint.n[None])
+        return {}
+    tables = _make_confusion_function(joint)(joint.n[None])
+    reasons: dict[tuple[int, int], str] = {}
     for i, j in places:
-        table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
+        cells = (tables.tp, tables.fp, tables.fn, tables.tn)
+        table = Confusion(*(cell[0, i] for cell in cells))
         undefined = measure_by_id(names[j]).undefined
-        one = make_estimate(values[i, j].item(), undefined=undefined, table=table)
-        found[i, j] = str(one.reason)
-    return found
+        estimate = make_estimate(values[i, j].item(), undefined=undefined, table=table)
+        reasons[i, j] = str(estimate.reason)
+    return reasons
 
 
 def measure_predictions(
@@ -353,7 +375,8 @@ def measure_predictions(
     problems: list[Problem] = []
     undefined: dict[str, None] = {}
     for (i, j), reason in sorted(measured.reasons.items()):
-        name, model = measured.metrics[j], measured.models[i]
+        name = measured.metrics[j]
+        model = measured.models[i]
         if name not in options.unused:
             infinite = reason in ("infinite", "minus_infinite")
             words = reason.replace("_", " ") if infinite else f"undefined ({reason})"
@@ -426,21 +449,23 @@ def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list
 
     votes, ranks: whether measures of the 2 x 2 table, or of the order of scores, are used.
     """
-    said, n, models = [], joint.n, np.array(joint.models, object)
+    reasons = list[str]()
+    models = np.array(joint.models, object)
     for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
-        if 0 < (count := n[rows].sum().item()) < FEW:
-            said.append(format_count(count, f"{word} row"))
+        if 0 < (count := joint.n[rows].sum().item()) < FEW:
+            reasons.append(format_count(count, f"{word} row"))
     for name, positive, vote in CELLS if votes else ():
         rows = joint.truth == positive
-        empty = n[rows] @ (joint.votes[rows] == vote) == 0
+        empty = joint.n[rows] @ (joint.votes[rows] == vote) == 0
         if rows.any() and empty.any():
-            said.append(f"no {name} of {list_names(models[empty], 3)}")
+            reasons.append(f"no {name} of {list_names(models[empty], 3)}")
     if ranks and joint.scores is not None and joint.truth.any() and not joint.truth.all():
-        high, low = joint.scores[joint.truth], joint.scores[~joint.truth]
-        apart = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
-        if apart.any() and not said:
-            said.append(f"perfectly separated classes for {list_names(models[apart], 3)}")
-    return said
+        high = joint.scores[joint.truth]
+        low = joint.scores[~joint.truth]
+        separated = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
+        if separated.any() and not reasons:
+            reasons.append(f"perfectly separated classes for {list_names(models[separated], 3)}")
+    return reasons
 
 
 def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
@@ -449,41 +474,48 @@ def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts
     Their scores are those of rows of their own class, or of the other where the model errs.
     """
     # by name, so that the order of models is irrelevant
-    wrong = resampling.prior_error_patterns(len(joint.models))[
+    errors = resampling.prior_error_patterns(len(joint.models))[
         :, np.argsort(order_by_name(joint.models))
     ]
-    parts = [(joint.truth, joint.votes, joint.scores, joint.n.astype(np.float64))]
+    truth = [joint.truth]
+    votes = [joint.votes]
+    scores = [] if joint.scores is None else [joint.scores]
+    n = [joint.n.astype(np.float64)]
     for positive in (True, False):
         if not (joint.truth == positive).any():
             continue
-        scores = None if joint.scores is None else _unseen_scores(joint, wrong, positive, rng)
-        each = np.full(len(wrong), resampling.MASS / len(wrong))
-        parts.append((np.full(len(wrong), positive), wrong ^ positive, scores, each))
-    truth, votes, n = (np.concatenate([one[i] for one in parts]) for i in (0, 1, 3))
-    found = [one[2] for one in parts if one[2] is not None]
+        truth.append(np.full(len(errors), positive))
+        votes.append(errors ^ positive)
+        if joint.scores is not None:
+            scores.append(_unseen_scores(joint, errors, positive, rng))
+        n.append(np.full(len(errors), resampling.MASS / len(errors)))
     return JointCounts.from_rows(
-        joint.models, truth, votes, np.concatenate(found) if found else None, n
+        joint.models,
+        np.concatenate(truth),
+        np.concatenate(votes),
+        np.concatenate(scores) if scores else None,
+        np.concatenate(n),
     )
 
 
 def _unseen_scores(
-    joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Generator
+    joint: JointCounts, errors: Bools, positive: bool, rng: np.random.Generator
 ) -> Floats:
     """Return the scores of pseudo-rows of a class, (m, k), at even quantiles of scores there."""
     assert joint.scores is not None
-    found = np.empty(wrong.shape)
-    own = joint.truth == positive
-    other = ~own if not own.all() else own
-    half = len(wrong) // 2
+    quantiles = np.empty(errors.shape)
+    own_class = joint.truth == positive
+    other_class = ~own_class if not own_class.all() else own_class
+    half = len(errors) // 2
     for i in order_by_name(joint.models):
         scores = joint.scores[:, i]
-        for errs, rows in ((True, other), (False, own)):
+        for errs, rows in ((True, other_class), (False, own_class)):
             order = np.argsort(scores[rows], kind="stable")
             above = np.cumsum(joint.n[rows][order])
             middles = (np.arange(half) + 0.5) / half * above[-1]
             places = order[np.searchsorted(above, middles, side="right")]
-            found[wrong[:, i] == errs, i] = rng.permutation(scores[rows][places])
-    return found
+            quantiles[errors[:, i] == errs, i] = rng.permutation(scores[rows][places])
+    return quantiles
 
 
 def bootstrap_replicates(

@@ -24,35 +24,35 @@ LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
 
-def _accept_weights(flag: str, given: object) -> dict[str, float]:
-    if isinstance(given, (str, os.PathLike)) and given != "":
+def _accept_weights(flag: str, value: object) -> dict[str, float]:
+    if isinstance(value, (str, os.PathLike)) and value != "":
         from clfeval.methods.mlcps.desirability_goals import read_weights
 
-        weights = read_weights(given)
+        weights = read_weights(value)
     else:
-        named = to_mapping(flag, given, "metrics to weights, not a file")
-        weights = {name: to_float(flag, one, f" {name}=") for name, one in named.items()}
+        mapping = to_mapping(flag, value, "metrics to weights, not a file")
+        weights = {name: to_float(flag, text, f" {name}=") for name, text in mapping.items()}
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
-            ends = f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
+            bounds = f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
             raise bad_option(
-                f"{OPTION}{flag}{END} {name}={weight:g} is neither 0 nor a number from {ends}"
+                f"{OPTION}{flag}{END} {name}={weight:g} is neither 0 nor a number from {bounds}"
             )
     return weights
 
 
-def _accept_directions(flag: str, given: object) -> dict[str, Direction]:
-    directions = to_mapping(flag, given, "metrics to directions")
+def _accept_directions(flag: str, value: object) -> dict[str, Direction]:
+    directions = to_mapping(flag, value, "metrics to directions")
     for name, direction in directions.items():
         if direction not in ("max", "min"):
             raise bad_option(f"{OPTION}{flag}{END} {name}= is '{direction}', not max or min")
     return directions
 
 
-def _accept_ranges(flag: str, given: object) -> dict[str, tuple[float, float]]:
-    named = to_mapping(flag, given, "metrics to ranges").items()
+def _accept_ranges(flag: str, value: object) -> dict[str, tuple[float, float]]:
+    pairs = to_mapping(flag, value, "metrics to ranges").items()
     ranges = {
-        name: to_float_pair(flag, ends, f" {name}") for name, ends in named if ends is not None
+        name: to_float_pair(flag, pair, f" {name}") for name, pair in pairs if pair is not None
     }
     for name, (low, high) in ranges.items():
         if not (-MOST <= low < high <= MOST):
@@ -64,13 +64,13 @@ def _accept_ranges(flag: str, given: object) -> dict[str, tuple[float, float]]:
     return ranges
 
 
-def _accept_goals(flag: str, given: object) -> tuple[Any, ...]:
-    if given is None:
+def _accept_goals(flag: str, value: object) -> tuple[Any, ...]:
+    if value is None:
         return ()
     from clfeval.methods.mlcps.desirability_goals import read_goals
 
-    named = isinstance(given, (str, os.PathLike)) and given != ""
-    return read_goals(given if named else to_mapping(flag, given, "metrics to goals, not a file"))
+    is_file = isinstance(value, (str, os.PathLike)) and value != ""
+    return read_goals(value if is_file else to_mapping(flag, value, "metrics to goals, not a file"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -192,9 +192,9 @@ class MlcpsOptions:
     @property
     def unused(self) -> set[str]:
         """The metrics that are not used: weight 0 with drop, and no desirability goal."""
-        wished = {wish.metric for wish in self.desirability}
         dropped = self.weight if self.zero_weight == "drop" else {}
-        return {name for name, weight in dropped.items() if weight == 0} - wished
+        with_goal = {wish.metric for wish in self.desirability}
+        return {name for name, weight in dropped.items() if weight == 0} - with_goal
 
     def expand_globs(self, metrics: Sequence[str]) -> MlcpsOptions:
         """Return the options with globs expanded to metrics; exact names take precedence."""
@@ -203,19 +203,23 @@ class MlcpsOptions:
             for wish in self.desirability
         ]
         names = ("weight", "direction", "rescale")
-        found: dict[str, Any] = {name: _written_out(getattr(self, name), metrics) for name in names}
-        return replace(self, **found, desirability=tuple(goals))
+        settings: dict[str, Any] = {
+            name: _expand_settings(getattr(self, name), metrics) for name in names
+        }
+        return replace(self, **settings, desirability=tuple(goals))
 
 
-def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
+def _expand_settings(settings: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
     """Replace globs by the metrics they match, and synonyms of measures; keep unknown names."""
-    found: dict[str, T] = {}
-    for name, value in given.items():
-        meant = _matching_metrics(name, metrics)
-        found |= {metric: value for metric in meant if metric == name or metric not in given}
-        if not meant:
-            found[name] = value
-    return found
+    expanded: dict[str, T] = {}
+    for name, value in settings.items():
+        matches = _matching_metrics(name, metrics)
+        expanded |= {
+            metric: value for metric in matches if metric == name or metric not in settings
+        }
+        if not matches:
+            expanded[name] = value
+    return expanded
 
 
 def _matching_metrics(name: str, metrics: Sequence[str]) -> list[str]:
@@ -225,8 +229,8 @@ def _matching_metrics(name: str, metrics: Sequence[str]) -> list[str]:
     if name in metrics:
         return [name]
     matched = [metric for metric in metrics if fnmatchcase(metric, name)]
-    same = equivalent_names(normalize_name(name))
-    return matched or [metric for metric in metrics if metric in same][:1]
+    synonyms = equivalent_names(normalize_name(name))
+    return matched or [metric for metric in metrics if metric in synonyms][:1]
 
 
 MLCPS = Command(

@@ -155,20 +155,20 @@ _PIECE = 2**22  # replicates x models x metrics scored at a time
 class Ranking:
     """Models scored and ranked.
 
-    weights (n,); d (k, n): the rays before weighting; wished (k, m): desirabilities. scores: each
-    (k,), among them `desirability` if requested; limits: of scores with replicates; first: share of
+    weights (n,); d (k, n): the rays before weighting; desirabilities (k, m). scores: each (k,),
+    among them `desirability` if requested; limits: of scores with replicates; first: share of
     replicates in which a model is first; failed: largest number of undefined replicates of a model.
     ranks: by each score, 0 where undefined; `main`: the leading score, `best`: the first by it,
-    `equal`: those not significantly different from it, None without replicates. under (k,): a front
-    model that dominates, -1 on the front.
+    `equal`: those not significantly different from it, None without replicates. dominator (k,): a
+    front model that dominates, -1 on the front.
     """
 
-    given: MetricValues
+    table: MetricValues
     options: MlcpsOptions
     scales: Sequence[Scale]
     weights: Floats
     d: Floats
-    wished: Floats
+    desirabilities: Floats
     scores: Mapping[str, Floats]
     limits: Mapping[str, Limits]
     first: Floats | None
@@ -178,7 +178,7 @@ class Ranking:
     best: list[int]
     equal: list[int] | None
     better: Floats
-    under: Ints
+    dominator: Ints
     orders: OrderRanks | None
     compared: Sequence[Row] = ()
 
@@ -243,7 +243,7 @@ def rank_models(
         best=first_models(ranks[main]),
         equal=bootstrap.equal,
         better=better,
-        under=front_dominators(better, by_rank),
+        dominator=front_dominators(better, by_rank),
         orders=order_ranks(models.d * weights, seed=options.seed) if has_orders else None,
         compared=bootstrap.compared,
     )
@@ -303,56 +303,63 @@ def _rank_replicates(
 
 
 def _dominance_values(
-    given: MetricValues, options: MlcpsOptions, scales: Sequence[Scale], d: Floats, wished: Floats
+    table: MetricValues, options: MlcpsOptions, scales: Sequence[Scale], d: Floats, goals: Floats
 ) -> Floats:
     """Return what defines dominance, (k, metrics): rays, or of goals raw values or d."""
     columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
     for i, wish in enumerate(options.desirability):
         if wish.weight > 0:
-            raw = given.values[:, given.metrics.index(wish.metric)]
+            raw = table.values[:, table.metrics.index(wish.metric)]
             directed = {"maximize": raw, "minimize": -raw}
-            columns[wish.metric] = directed.get(wish.goal, wished[:, i])
+            columns[wish.metric] = directed.get(wish.goal, goals[:, i])
     return np.column_stack(list(columns.values()))
 
 
 def _reference_differences(
-    given: MetricValues, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
+    table: MetricValues, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
 ) -> Iterator[Row]:
     """Yield differences from the reference by paired bootstrap: percentile limits and p.
 
     p = 2 min(share of resamples at or below 0, at or above it), one resample added to each;
     adjusted for all models by Bonferroni's rule.
     """
-    reference = given.models.index(str(options.reference))
-    others = [i for i in range(len(given.models)) if i != reference]
-    together = 1 - (1 - options.level) / max(len(others), 1)
+    reference = table.models.index(str(options.reference))
+    others = [i for i in range(len(table.models)) if i != reference]
+    adjusted_level = 1 - (1 - options.level) / max(len(others), 1)
     for i in others:
-        drawn = replicates[:, i] - replicates[:, reference]
-        sides = [np.count_nonzero(one) + 1 for one in (drawn <= 0, drawn >= 0)]
-        p = min(1.0, 2 * min(sides) / (np.count_nonzero(~np.isnan(drawn)) + 1))
+        draws = replicates[:, i] - replicates[:, reference]
+        smaller = min(np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0)) + 1
+        p = min(1.0, 2 * smaller / (np.count_nonzero(~np.isnan(draws)) + 1))
         d = float(scores[i] - scores[reference])
-        ends = [percentile_limits(drawn, level=level) for level in (options.level, together)]
-        alone, all_of_them = (estimate_or_none(d, float(low), float(high)) for low, high, _ in ends)
+        unadjusted, adjusted = (
+            _difference_estimate(d, draws, level) for level in (options.level, adjusted_level)
+        )
         change = Change(
             Estimate(float(scores[reference])),
             Estimate(float(scores[i])),
-            alone,
+            unadjusted,
             p,
             min(1.0, p * len(others)),
-            all_of_them,
+            adjusted,
             paired=True,
         )
         yield comparison_row(
             "reference",
             score,
-            given.models[i],
-            given.models[reference],
+            table.models[i],
+            table.models[reference],
             change,
             options.level,
             margin=options.margin.get(score),
             best="max",
             method="percentiles of resamples",
         )
+
+
+def _difference_estimate(difference: float, draws: Floats, level: float) -> Estimate:
+    """Return a difference with percentile limits of its draws."""
+    low, high, _ = percentile_limits(draws, level=level)
+    return estimate_or_none(difference, float(low), float(high))
 
 
 def _tied_with_first(
@@ -368,10 +375,11 @@ def _tied_with_first(
     if not others:
         return []
     (first,) = first_models(ranks)[:1]
-    together = 1 - (1 - level) / comb(len(ranks), 2)
-    ahead, drawn = scores[first] - scores[others], replicates[:, [first]] - replicates[:, others]
-    told = significantly_above_zero(ahead, drawn, rows=fewest, level=together)
-    return [i for i, apart in zip(others, told.tolist(), strict=True) if not apart]
+    adjusted_level = 1 - (1 - level) / comb(len(ranks), 2)
+    leads = scores[first] - scores[others]
+    draws = replicates[:, [first]] - replicates[:, others]
+    worse = significantly_above_zero(leads, draws, rows=fewest, level=adjusted_level)
+    return [i for i, is_worse in zip(others, worse.tolist(), strict=True) if not is_worse]
 
 
 Levels = NDArray[np.int32]
@@ -393,32 +401,36 @@ def front_dominators(d: ArrayLike, order: ArrayLike) -> Ints:
     Source: Kung, Luccio and Preparata 1975, Journal of the ACM 22:469; to sort by a sum first:
     Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
     """
-    ranks, models = _metric_ranks(d), np.asarray(order, np.int64)
-    result = np.full(ranks.shape[1], -1, np.int64)
-    if not np.array_equal(np.sort(models), np.arange(len(result))):
+    ranks = _metric_ranks(d)
+    models = np.asarray(order, np.int64)
+    front_dominator = np.full(ranks.shape[1], -1, np.int64)
+    if not np.array_equal(np.sort(models), np.arange(len(front_dominator))):
         raise ValueError("the order must contain each model once")
     best = _front_models(ranks)
-    judges, queue = models[best[models]], np.flatnonzero(~best)
+    judges = models[best[models]]
+    queue = np.flatnonzero(~best)
     size = _FEW
     while judges.size and queue.size:
-        here, judges = judges[:size], judges[size:]
-        found = _first_dominators(ranks, here, queue)
-        result[queue] = np.where(found < 0, -1, here[found])
-        queue = queue[found < 0]
+        block = judges[:size]
+        judges = judges[size:]
+        first = _first_dominators(ranks, block, queue)
+        front_dominator[queue] = np.where(first < 0, -1, block[first])
+        queue = queue[first < 0]
         size = min(2 * size, _MAX_JUDGES)
-    return result
+    return front_dominator
 
 
 def _front_models(ranks: Levels) -> Bools:
-    result = np.zeros(ranks.shape[1], np.bool_)
+    """Return which models are on the Pareto front."""
+    is_front = np.zeros(ranks.shape[1], np.bool_)
     queue = np.argsort(-ranks[-1])
     size = _FEW
     while queue.size:
-        left = _first_dominators(ranks, queue[:size], queue) < 0
-        result[queue[:size][left[:size]]] = True
-        queue = queue[size:][left[size:]]
+        undominated = _first_dominators(ranks, queue[:size], queue) < 0
+        is_front[queue[:size][undominated[:size]]] = True
+        queue = queue[size:][undominated[size:]]
         size = min(2 * size, _MAX_JUDGES)
-    return result
+    return is_front
 
 
 def dominators(d: ArrayLike) -> list[Ints]:
@@ -435,58 +447,60 @@ def dominators(d: ArrayLike) -> list[Ints]:
 
 def _metric_ranks(d: ArrayLike) -> Levels:
     """Return the ranks of the models by every metric, worst 0, and in the last row their sum."""
-    given = np.asarray(d, np.float64)
-    if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
+    values = np.asarray(d, np.float64)
+    if values.ndim != 2 or not values.shape[1] or np.isnan(values).any():
         raise ValueError("models need metrics without NaN")
-    ranks = np.empty((given.shape[1] + 1, len(given)), np.int32)
-    for place, metric in enumerate(given.T):
+    ranks = np.empty((values.shape[1] + 1, len(values)), np.int32)
+    for place, metric in enumerate(values.T):
         ranks[place] = np.unique(metric, return_inverse=True)[1]
     ranks[-1] = np.unique(ranks[:-1].sum(axis=0, dtype=np.int64), return_inverse=True)[1]
     return ranks
 
 
-def _first_dominators(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
-    """Return the index of the first judge that dominates each judged model, or -1.
+def _first_dominators(ranks: Levels, judges: Ints, models: Ints) -> Ints:
+    """Return the index of the first judge that dominates each of the models, or -1.
 
     Bit sets: for each metric and rank the judges with at least this rank; their intersection with
     the judges of a higher sum of ranks dominates.
     """
-    result = np.full(len(judged), -1, np.int64)
-    rows = _most_telling_first(ranks, judges, judged)
+    dominator = np.full(len(models), -1, np.int64)
+    rows = _most_telling_first(ranks, judges, models)
     tables: list[_Table] = []
-    for start in range(0, len(judged), _MODELS_AT_ONCE):
-        places = np.arange(start, min(start + _MODELS_AT_ONCE, len(judged)))
-        left = np.full((len(places), -(-len(judges) // 64)), ~np.uint64(0))
-        for turn, row in enumerate(rows):
-            if turn == len(tables):
-                tables.append(_judge_sets(ranks[row], judges, above=turn == 0))
-            sets, which = tables[turn]
-            left &= sets.take(which.take(ranks[row].take(judged[places])), axis=0)
-            if turn % _PAUSE == 0 or turn == len(rows) - 1:
-                some = left.any(axis=1)
-                places, left = places[some], left[some]
+    for start in range(0, len(models), _MODELS_AT_ONCE):
+        places = np.arange(start, min(start + _MODELS_AT_ONCE, len(models)))
+        remaining = np.full((len(places), -(-len(judges) // 64)), ~np.uint64(0))
+        for step, row in enumerate(rows):
+            if step == len(tables):
+                tables.append(_judge_sets(ranks[row], judges, above=step == 0))
+            sets, set_of_rank = tables[step]
+            remaining &= sets.take(set_of_rank.take(ranks[row].take(models[places])), axis=0)
+            if step % _PAUSE == 0 or step == len(rows) - 1:
+                is_open = remaining.any(axis=1)
+                places = places[is_open]
+                remaining = remaining[is_open]
                 if not len(places):
                     break
-        word = np.argmax(left != 0, axis=1)
-        bits = left[np.arange(len(places)), word]
+        word = np.argmax(remaining != 0, axis=1)
+        bits = remaining[np.arange(len(places)), word]
         # as many bits as are below the lowest one that is set
-        result[places] = 64 * word + np.bitwise_count(~bits & (bits - np.uint64(1)))
-    return result
+        dominator[places] = 64 * word + np.bitwise_count(~bits & (bits - np.uint64(1)))
+    return dominator
 
 
-def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
+def _most_telling_first(ranks: Levels, judges: Ints, models: Ints) -> list[int]:
     """Return the rows of ranks, the sum first, then greedily by how many pairs they exclude."""
-    some, others = (
-        ranks[:, models[:: max(len(models) // _SAMPLE, 1)]] for models in (judges, judged)
+    judge_ranks, model_ranks = (
+        ranks[:, members[:: max(len(members) // _SAMPLE, 1)]] for members in (judges, models)
     )
-    ahead = some[:, :, None] >= others[:, None, :]
-    rest = list(range(len(ranks) - 1))
+    at_least = judge_ranks[:, :, None] >= model_ranks[:, None, :]
+    unused = list(range(len(ranks) - 1))
     rows = [len(ranks) - 1]
-    pairs = ahead[-1]
-    while rest and len(rows) <= 2 * _PAUSE and pairs.any():
-        rows.append(rest.pop(int(np.argmin(np.count_nonzero(ahead[rest] & pairs, axis=(1, 2))))))
-        pairs = pairs & ahead[rows[-1]]
-    return rows + rest
+    pairs = at_least[-1]
+    while unused and len(rows) <= 2 * _PAUSE and pairs.any():
+        n_pairs = np.count_nonzero(at_least[unused] & pairs, axis=(1, 2))
+        rows.append(unused.pop(int(np.argmin(n_pairs))))
+        pairs = pairs & at_least[rows[-1]]
+    return rows + unused
 
 
 def _judge_sets(rank: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:

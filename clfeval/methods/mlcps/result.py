@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from math import nan
 from typing import Any
@@ -49,10 +50,13 @@ from clfeval.placeholders import END, OPTION
 from clfeval.tables.input import Input
 
 
-def ranking_parameters(ranking: Ranking, compare: str | None, said: Input) -> dict[str, Any]:
+def ranking_parameters(ranking: Ranking, compare: str | None, roles: Input) -> dict[str, Any]:
     """Return the settings of the score; those of reading predictions are in the signature."""
-    options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
-    found = {
+    options = ranking.options
+    table = ranking.table
+    orders = ranking.orders
+    scales = ranking.scales
+    parameters = {
         "from": options.source,
         "metrics": [s.metric for s in scales],
         "weights": {s.metric: s.weight for s in scales},
@@ -63,31 +67,31 @@ def ranking_parameters(ranking: Ranking, compare: str | None, said: Input) -> di
         "draws": options.random_weights,
         "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
         "compare": compare,
-        "interval": "none" if given.replicates is None else options.interval,
-        "resamples": given.resamples,
-        "positive": given.positive,
+        "interval": "none" if table.replicates is None else options.interval,
+        "resamples": table.resamples,
+        "positive": table.positive,
     }
     order = (
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
         "compare reference margin missing interval level resamples seed positive"
     )
-    return build_parameters(order, found, options, said, without="by cluster")
+    return build_parameters(order, parameters, options, roles, omitted="by cluster")
 
 
-def ranking_signature(ranking: Ranking, said: Input, other: MetricValues | None) -> str:
+def ranking_signature(ranking: Ranking, roles: Input, second: MetricValues | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
-    options, given = ranking.options, ranking.given
-    resampled = given.replicates is not None
-    drawn = (
-        resampled or options.random_weights or (ranking.orders and not ranking.orders.everything)
-    )
-    weights = {name: w for name in given.metrics if (w := options.weight.get(name, 1.0)) != 1}
-    found = {
+    options = ranking.options
+    table = ranking.table
+    resampled = table.replicates is not None
+    samples_orders = ranking.orders and not ranking.orders.everything
+    is_random = resampled or options.random_weights or samples_orders
+    weights = {name: w for name in table.metrics if (w := options.weight.get(name, 1.0)) != 1}
+    settings = {
         "cmd": "mlcps",
         "from": options.source,
-        "pos": given.positive,
-        "cut": format_thresholds(given.thresholds) if given.positive is not None else None,
-        "metrics": ",".join(given.metrics),
+        "pos": table.positive,
+        "cut": format_thresholds(table.thresholds) if table.positive is not None else None,
+        "metrics": ",".join(table.metrics),
         "weights": format_pairs(weights),
         "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
         "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
@@ -97,21 +101,22 @@ def ranking_signature(ranking: Ranking, said: Input, other: MetricValues | None)
             for wish in options.desirability
         ),
         "draws": options.random_weights and f"{options.random_weights}-{options.level!r}",
-        "compare": "yes" if other is not None else None,
-        "miss": said.missing,
+        "compare": "yes" if second is not None else None,
+        "miss": roles.missing,
         "ci": f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None,
-        "seed": options.seed if drawn else None,
+        "seed": options.seed if is_random else None,
     }
-    inputs, statistics = given.inputs, given.statistics
-    if other is not None:
-        inputs += other.inputs
-        statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
+    inputs = table.inputs
+    statistics = table.statistics
+    if second is not None:
+        inputs += second.inputs
+        statistics = sha256(f"{statistics}{second.statistics}".encode()).hexdigest()
     return build_signature(
         "cmd from pos cut metrics weights zero less scale wish draws compare ref margin miss ci "
         "seed",
-        found,
+        settings,
         options,
-        said,
+        roles,
         files=inputs,
         statistics=statistics,
     )
@@ -119,7 +124,9 @@ def ranking_signature(ranking: Ranking, said: Input, other: MetricValues | None)
 
 def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
     """Yield notes on ranks that depend on the order of the metrics, on ties and on goals."""
-    names, orders, best = ranking.given.models, ranking.orders, ranking.best
+    names = ranking.table.models
+    orders = ranking.orders
+    best = ranking.best
     if orders is not None and ranking.main == "mlcps" and len(names) > 1:
         if len(orders.winners) > 1 and set(orders.winners) != set(best):
             winners = list_names([names[i] for i in orders.winners], 5)
@@ -135,75 +142,76 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
         yield ResultNote("tie", f"tied for the first rank: {tied}")
     for wish in ranking.options.desirability:
         measure = measure_of_column(wish.metric)
-        values = ranking.given.values[:, ranking.given.metrics.index(wish.metric)]
-        low, high = (np.nan if end is None else end for end in (wish.low, wish.high))
-        outside = int(((values < low) | (values > high)).sum()) if wish.assumed else 0
-        if outside:
+        values = ranking.table.values[:, ranking.table.metrics.index(wish.metric)]
+        low, high = (np.nan if bound is None else bound for bound in (wish.low, wish.high))
+        n_outside = int(((values < low) | (values > high)).sum()) if wish.assumed else 0
+        if n_outside:
             text = (
-                f"'{wish.metric}': {outside} of {len(values)} values are outside the range of the"
+                f"'{wish.metric}': {n_outside} of {len(values)} values are outside the range of the"
             )
             text += f" measure, {low:g} to {high:g}; give low and high"
             yield ResultNote("wish-range", text)
-        against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
-        if measure is not None and measure.best == against:
-            less = "lower" if against == "min" else "higher"
-            text = f"the goal is to {wish.goal} '{wish.metric}', but {less} values are better"
+        opposite = {"maximize": "min", "minimize": "max"}.get(wish.goal)
+        if measure is not None and measure.best == opposite:
+            direction = "lower" if opposite == "min" else "higher"
+            text = f"the goal is to {wish.goal} '{wish.metric}', but {direction} values are better"
             yield ResultNote("wish-direction", text)
     if ranking.failed:
         text = (
-            f"MLcps is undefined in up to {ranking.failed} of {ranking.given.resamples} bootstrap"
+            f"MLcps is undefined in up to {ranking.failed} of {ranking.table.resamples} bootstrap"
         )
         text += " samples of a model; its interval leaves them out"
         yield ResultNote("resamples-lost", text)
 
 
 def mlcps_result(
-    given: MetricValues, options: MlcpsOptions, said: Input, *, other: MetricValues | None
+    table: MetricValues, options: MlcpsOptions, roles: Input, *, other: MetricValues | None
 ) -> Document:
     """Rank the models by MLcps, or by desirability if goals are given.
 
     Errors: UsageError and DataError of `make_scales`; UsageError where weights are to be varied and
     there is no polygon; DataError when `other` has fewer than two of the models.
     """
-    options = options.expand_globs(given.metrics)
-    scales, notes = make_scales(given, options)
+    options = options.expand_globs(table.metrics)
+    scales, notes = make_scales(table, options)
     level = None if options.interval == "none" else options.level
     check_reference(options.reference, level, options.margin, ("mlcps", "desirability"))
     if options.reference is not None:
-        if options.reference not in given.models:
-            raise unknown_model_error("--reference", options.reference, given.models)
-        if given.replicates is None:
-            what = f"{OPTION}--reference{END} needs predictions, and this is a table of metrics"
+        if options.reference not in table.models:
+            raise unknown_model_error("--reference", options.reference, table.models)
+        if table.replicates is None:
+            message = f"{OPTION}--reference{END} needs predictions, and this is a table of metrics"
             raise bad_option(
-                what, f"give a table of predictions with {OPTION}--from predictions{END}"
+                message, f"give a table of predictions with {OPTION}--from predictions{END}"
             )
-    ranking = rank_models(given, scales, options)
+    ranking = rank_models(table, scales, options)
     if options.random_weights is not None and len(scales) < RAYS:
         raise bad_option(f"{OPTION}--weight-sensitivity{END} needs {RAYS} metrics or more")
-    tables, orders = ranking_tables(ranking), ranking.orders
+    tables = ranking_tables(ranking)
+    orders = ranking.orders
     notes += redundancy_notes(tables["redundant"])
     of_other = []
     if other is not None:
-        there = rank_models(other, apply_scales(other, scales), options, all_orders=False)
-        tables["agreement"], tables["compared"], absent = compare_rankings(ranking, there)
+        second_ranking = rank_models(other, apply_scales(other, scales), options, all_orders=False)
+        tables["agreement"], tables["compared"], absent = compare_rankings(ranking, second_ranking)
         notes += absent
         of_other = [ResultNote(note.code, f"{other.name}: {note.message}") for note in other.notes]
     result = Document(
         command="mlcps",
-        signature=ranking_signature(ranking, said, other),
-        inputs=given.inputs + (other.inputs if other is not None else ()),
-        parameters=ranking_parameters(ranking, other.inputs[0].name if other else None, said),
+        signature=ranking_signature(ranking, roles, other),
+        inputs=table.inputs + (other.inputs if other is not None else ()),
+        parameters=ranking_parameters(ranking, other.inputs[0].name if other else None, roles),
         summary={
-            "models": len(given.models),
+            "models": len(table.models),
             "metrics": len(scales),
-            **({} if given.prevalence is None else {"prevalence": given.prevalence}),
-            "best": [given.models[i] for i in ranking.best],
-            "pareto_front": int((ranking.under < 0).sum()),
+            **({} if table.prevalence is None else {"prevalence": table.prevalence}),
+            "best": [table.models[i] for i in ranking.best],
+            "pareto_front": int((ranking.dominator < 0).sum()),
             "order_dependent": orders and int(orders.dependent.sum()),
-            "winners": [given.models[i] for i in orders.winners] if orders else [],
+            "winners": [table.models[i] for i in orders.winners] if orders else [],
         },
         tables=tables,
-        warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
+        warnings=(*table.notes, *notes, *ranking_notes(ranking), *of_other),
     )
     return replace(result, answer=mlcps_answer(result, ranking.best, ranking.equal))
 
@@ -216,7 +224,8 @@ MOST_WEIGHED = 2000  # models whose ranks are tested under all weights
 
 def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
     """Return the tables of a ranking: the usual ones, then those of its data or options."""
-    options, by_split = ranking.options, ranking.given.by_split
+    options = ranking.options
+    by_split = ranking.table.by_split
     splits = None
     if by_split is not None and len(ranking.scales) >= RAYS:
         splits = score_models(compute_rays(ranking.scales, by_split), ranking.weights)
@@ -227,12 +236,12 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
         "profile": _profile_rows(ranking),
         "redundant": _redundant_metric_rows(ranking),
     }
-    if len(ranking.given.models) <= MOST_PAIRS:
-        names = ranking.given.models
+    if len(ranking.table.models) <= MOST_PAIRS:
+        names = ranking.table.models
         tables["dominance"] = [
-            {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
-            for i, over in enumerate(dominators(ranking.better))
-            if len(over)
+            {"model": names[i], "dominated_by": [names[j] for j in dominating.tolist()]}
+            for i, dominating in enumerate(dominators(ranking.better))
+            if len(dominating)
         ]
     if splits is not None:
         places = dense_ranks(splits["mlcps"].T).T
@@ -246,8 +255,8 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
                 },
                 "rank": int(places[s, i]) or None,
             }
-            for s, split in enumerate(ranking.given.splits)
-            for i, model in enumerate(ranking.given.models)
+            for s, split in enumerate(ranking.table.splits)
+            for i, model in enumerate(ranking.table.models)
         ]
     if options.random_weights is not None:
         tables["weights"] = _weight_rows(ranking, options.random_weights)
@@ -259,65 +268,86 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
 
 
 def _model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
-    models, under = ranking.given.models, ranking.under.tolist()
-    ranks = ranking.ranks[ranking.main].tolist()
-    first = None if ranking.first is None else ranking.first.tolist()
-    spread: Sequence[Floats] = ()
-    if splits is not None:  # mean, SD, and the splits with each model first
-        areas = splits["mlcps"]
-        sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(len(models), nan)
-        spread = areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
+    """Return a row per model, built when it is read."""
+    split_cells = _split_cells(splits)
     values: dict[str, list[list[float]]] = {}
     for name, scores in ranking.scores.items():
-        values[name] = [side.tolist() for side in (scores, *ranking.limits.get(name, ()))]
+        values[name] = [column.tolist() for column in (scores, *ranking.limits.get(name, ()))]
+    row = partial(_model_row, ranking, values, split_cells)
+    return LazyRows(len(ranking.table.models), row)
 
-    def estimate(name: str, i: int) -> Estimate:
-        lacking = "missing_component" if name == "desirability" else "too_few_metrics"
+
+def _model_row(
+    ranking: Ranking,
+    values: Mapping[str, list[list[float]]],
+    split_cells: Callable[[int], dict[str, Cell]],
+    i: int,
+) -> Row:
+    """Return the row of model i; values: of each score and its limits, if any, by model."""
+    models = ranking.table.models
+
+    def estimate(name: str) -> Estimate:
+        reason = "missing_component" if name == "desirability" else "too_few_metrics"
         # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of
         # weights
         if len(ranking.scales) >= RAYS and name in ("normalised", "mlcps"):
-            lacking = "zero_weight"
-        value, *ends = (side[i] for side in values[name])
-        low, high = ends or (nan, nan)
-        return make_estimate(value, low, high, undefined=(lacking,))
+            reason = "zero_weight"
+        value, *limits = (column[i] for column in values[name])
+        low, high = limits or (nan, nan)
+        return make_estimate(value, low, high, undefined=(reason,))
 
-    def row(i: int) -> Row:
-        cells: dict[str, Cell] = {"model": models[i], "mlcps": estimate("mlcps", i)}
-        cells |= {"rank": ranks[i] or None, **{name: estimate(name, i) for name in SCORES[1:]}}
-        above = models[under[i]] if under[i] >= 0 else None
-        cells |= {"pareto": above is None, "dominated_by": above}
-        if ranking.options.desirability:
-            cells["desirability"] = estimate("desirability", i)
-            pairs = zip(ranking.options.desirability, ranking.wished[i].tolist(), strict=True)
-            # each makes D 0
-            cells["dealbreakers"] = [w.metric for w, d in pairs if d == 0 and w.weight > 0]
-        if first is not None:
-            cells["first"] = Estimate(first[i])
-        if spread:
-            mean, sd, wins = (part[i].item() for part in spread)
-            cells["split_mean"] = make_estimate(mean, undefined=("outside_scale",))
-            why = "too_few_splits" if mean == mean else "outside_scale"
-            cells["split_sd"] = make_estimate(sd, undefined=(why,))
-            cells["split_wins"] = int(wins)
-        return cells
+    rank = ranking.ranks[ranking.main][i].item()
+    cells: dict[str, Cell] = {"model": models[i], "mlcps": estimate("mlcps")}
+    cells |= {"rank": rank or None, **{name: estimate(name) for name in SCORES[1:]}}
+    dominator = ranking.dominator[i].item()
+    dominated_by = models[dominator] if dominator >= 0 else None
+    cells |= {"pareto": dominated_by is None, "dominated_by": dominated_by}
+    if ranking.options.desirability:
+        cells["desirability"] = estimate("desirability")
+        pairs = zip(ranking.options.desirability, ranking.desirabilities[i].tolist(), strict=True)
+        # each makes D 0
+        cells["dealbreakers"] = [w.metric for w, d in pairs if d == 0 and w.weight > 0]
+    if ranking.first is not None:
+        cells["first"] = Estimate(ranking.first[i].item())
+    return {**cells, **split_cells(i)}
 
-    return LazyRows(len(models), row)
+
+def _split_cells(splits: Splits | None) -> Callable[[int], dict[str, Cell]]:
+    """Return the function from a model to its mean, SD, and number of splits with it first."""
+    if splits is None:
+        return lambda _: {}
+    areas = splits["mlcps"]
+    means = areas.mean(axis=0)
+    sds = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(len(means), nan)
+    wins = (dense_ranks(areas.T) == 1).sum(axis=1)
+
+    def cells(i: int) -> dict[str, Cell]:
+        mean = means[i].item()
+        reason = "too_few_splits" if mean == mean else "outside_scale"
+        return {
+            "split_mean": make_estimate(mean, undefined=("outside_scale",)),
+            "split_sd": make_estimate(sds[i].item(), undefined=(reason,)),
+            "split_wins": int(wins[i]),
+        }
+
+    return cells
 
 
 def _rank_rows(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
-    orders, k = ranking.orders, len(ranking.given.models)
-    columns: dict[str, list[Any]] = {"model": list(ranking.given.models)}
+    orders = ranking.orders
+    k = len(ranking.table.models)
+    columns: dict[str, list[Any]] = {"model": list(ranking.table.models)}
     for name, ranks in ranking.ranks.items():
         if name != "normalised":  # its ranks are those of mlcps
             columns[name] = [rank or None for rank in ranks.tolist()]
-    over = ("best_over_orders", "worst_over_orders", "order_dependent", "weight_dependent")
-    columns |= dict.fromkeys(over, [None] * k)
+    names = ("best_over_orders", "worst_over_orders", "order_dependent", "weight_dependent")
+    columns |= dict.fromkeys(names, [None] * k)
     if orders is not None:
         dependent = orders.dependent.astype(object)
         dependent[~orders.dependent & ~orders.settled] = None  # unknown
-        parts = (orders.best, orders.worst, dependent)
-        columns |= {name: part.tolist() for name, part in zip(over, parts, strict=False)}
+        over_orders = zip(names, (orders.best, orders.worst, dependent), strict=False)
+        columns |= {name: column.tolist() for name, column in over_orders}
         if k <= MOST_WEIGHED:
             rays = ranking.d * (ranking.weights > 0)
             columns["weight_dependent"] = depends_on_weights(rays).tolist()
@@ -327,10 +357,10 @@ def _rank_rows(ranking: Ranking) -> Rows:
 def _metric_rows(ranking: Ranking) -> list[Row]:
     """Return a row per ray: scale, values, and the effect of omitting or doubling it."""
     rows: list[Row] = []
-    names, ranks = ranking.given.models, ranking.ranks["mlcps"]
     changes = area_changes(ranking.d * ranking.weights)
     for scale, areas in zip(ranking.scales, changes, strict=True):
-        raw, (low, high) = ranking.given.values[:, scale.place], scale.span or (None, None)
+        raw = ranking.table.values[:, scale.place]
+        low, high = scale.span or (None, None)
         row: dict[str, Cell] = {
             "metric": scale.metric,
             "direction": scale.best,
@@ -341,85 +371,105 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
             "average": float(np.sort(raw).mean()),  # for any order of models
             "most": float(raw.max()),
         }
-        for key, area in zip(("without", "doubled"), areas, strict=True):
-            row |= {f"winner_{key}": None, f"moved_{key}": None}
-            if area is not None:
-                moved = dense_ranks(area)
-                # of ties the earlier leader, with their number
-                first, *others = sorted(first_models(moved), key=ranks.__getitem__)
-                more = f" (and {len(others)} more)" if others else ""
-                row[f"winner_{key}"] = f"{names[first]}{more}"
-                row[f"moved_{key}"] = int((moved != ranks).sum())
+        for name, area in zip(("without", "doubled"), areas, strict=True):
+            row |= _change_cells(ranking, name, area)
         rows.append(row)
     return rows
 
 
+def _change_cells(ranking: Ranking, name: str, area: Floats | None) -> dict[str, Cell]:
+    """Return the first model by a changed area, and the number of models with another rank."""
+    if area is None:
+        return {f"winner_{name}": None, f"moved_{name}": None}
+    ranks = ranking.ranks["mlcps"]
+    changed_ranks = dense_ranks(area)
+    # of ties the earlier leader, with their number
+    first, *others = sorted(first_models(changed_ranks), key=ranks.__getitem__)
+    further = f" (and {len(others)} more)" if others else ""
+    return {
+        f"winner_{name}": f"{ranking.table.models[first]}{further}",
+        f"moved_{name}": int((changed_ranks != ranks).sum()),
+    }
+
+
 def _profile_rows(ranking: Ranking) -> Rows:
     """Return a row per model and ray: raw value with limits, and length before weighting."""
-    scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
-    sides: tuple[Floats, ...] | None = None
-    if given.replicates is not None:
-        sides = percentile_limits(given.replicates, level=ranking.options.level)[:2]
-        if given.limits is not None:
-            pairs = zip(given.limits, sides, strict=True)
-            sides = tuple(np.where(np.isnan(one), other, one) for one, other in pairs)
+    scales = ranking.scales
+    table = ranking.table
+    n = len(scales)
+    limits: tuple[Floats, ...] | None = None
+    if table.replicates is not None:
+        limits = percentile_limits(table.replicates, level=ranking.options.level)[:2]
+        if table.limits is not None:
+            pairs = zip(table.limits, limits, strict=True)
+            limits = tuple(
+                np.where(np.isnan(closed_form), percentile, closed_form)
+                for closed_form, percentile in pairs
+            )
 
-    def row(at: int) -> Row:
-        i, j = divmod(at, n)
+    def row(index: int) -> Row:
+        i, j = divmod(index, n)
         place = scales[j].place
-        value = given.values[i, place].item()
-        low, high = (nan, nan) if sides is None else (side[i, place].item() for side in sides)
+        value = table.values[i, place].item()
+        low = high = nan
+        if limits is not None:
+            low, high = (limit[i, place].item() for limit in limits)
         cells: dict[str, Cell] = {
-            "model": given.models[i],
+            "model": table.models[i],
             "metric": scales[j].metric,
             "value": make_estimate(value, low, high),
             "d": ranking.d[i, j].item(),
         }
-        if given.sds is not None:  # of the raw value over splits
-            sd = given.sds[i, place].item()
+        if table.sds is not None:  # of the raw value over splits
+            sd = table.sds[i, place].item()
             cells["sd"] = sd if sd == sd else None
         return cells
 
-    return LazyRows(len(given.models) * n, row)
+    return LazyRows(len(table.models) * n, row)
 
 
 def _redundant_metric_rows(ranking: Ranking) -> list[Row]:
     """Return the pairs of redundant metrics; less is better as rays, else by goal."""
-    given, wishes = ranking.given, [w for w in ranking.options.desirability if w.weight > 0]
+    table = ranking.table
+    wishes = [wish for wish in ranking.options.desirability if wish.weight > 0]
     lower = {wish.metric: wish.goal == "minimize" for wish in wishes}
     used = {*lower, *(scale.metric for scale in ranking.scales if scale.weight > 0)}
     lower |= {scale.metric: scale.best == "min" for scale in ranking.scales}
-    places = [place for place, metric in enumerate(given.metrics) if metric in used]
-    less = [metric for metric, yes in lower.items() if yes]
-    return redundant_rows([given.metrics[place] for place in places], given.values[:, places], less)
+    places = [place for place, metric in enumerate(table.metrics) if metric in used]
+    minimized = [metric for metric, is_lower in lower.items() if is_lower]
+    return redundant_rows(
+        [table.metrics[place] for place in places], table.values[:, places], minimized
+    )
 
 
 def _weight_rows(ranking: Ranking, draws: int) -> list[Row]:
     """Return per model the share of random weights with which it is first."""
-    rays, options = ranking.d * (ranking.weights > 0), ranking.options
+    rays = ranking.d * (ranking.weights > 0)
+    options = ranking.options
     wins = winner_shares(rays, draws=draws, rng=random_stream(options.seed, "weights"))
-    shares = (proportion_estimates(part, draws, "no_draws", level=options.level) for part in wins)
+    shares = (proportion_estimates(n, draws, "no_draws", level=options.level) for n in wins)
     names = ("share", "share_order_free")
     return rows_from_columns(
-        {"model": ranking.given.models, **dict(zip(names, shares, strict=True))}
+        {"model": ranking.table.models, **dict(zip(names, shares, strict=True))}
     )
 
 
 def _desirability_rows(ranking: Ranking) -> Rows:
-    given, wishes = ranking.given, ranking.options.desirability
-    places = [given.metrics.index(wish.metric) for wish in wishes]
+    table = ranking.table
+    wishes = ranking.options.desirability
+    places = [table.metrics.index(wish.metric) for wish in wishes]
 
-    def row(at: int) -> Row:
-        i, j = divmod(at, len(wishes))
-        d = ranking.wished[i, j].item()
+    def row(index: int) -> Row:
+        i, j = divmod(index, len(wishes))
+        d = ranking.desirabilities[i, j].item()
         return {
-            "model": given.models[i],
+            "model": table.models[i],
             "metric": wishes[j].metric,
             "goal": wishes[j].described(),
-            "value": given.values[i, places[j]].item(),
+            "value": table.values[i, places[j]].item(),
             "d": Estimate(d),
             "weight": wishes[j].weight,
             "dealbreaker": d == 0 and wishes[j].weight > 0,
         }
 
-    return LazyRows(len(given.models) * len(wishes), row)
+    return LazyRows(len(table.models) * len(wishes), row)

@@ -40,14 +40,15 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     """
     wins = np.zeros((2, len(d)), np.int64)
     # a common factor changes no rank, and keeps tiny metrics in the range of floats
-    a, step = d / (d.max(initial=0) or 1), max(1, _CELLS // len(d))
+    a = d / (d.max(initial=0) or 1)
+    step = max(1, _CELLS // len(d))
     for start in range(0, draws, _DRAWS):
         # not divided by their sum, which is a common factor too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
-        for at in range(0, len(w), step):
-            some = w[at : at + step]
-            by_area = _matrix_product(*(part * np.roll(part, -1, axis=1) for part in (a, some)))
-            for row, scores in enumerate((by_area, _all_pairs(a, some))):
+        for first in range(0, len(w), step):
+            block = w[first : first + step]
+            by_area = _matrix_product(*(x * np.roll(x, -1, axis=1) for x in (a, block)))
+            for row, scores in enumerate((by_area, _all_pairs(a, block))):
                 wins[row] += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
     return wins[0], wins[1]
 
@@ -63,17 +64,18 @@ def depends_on_weights(d: Floats) -> Bools:
     """
     k = len(d)
     columns = np.ascontiguousarray((d * np.roll(d, -1, axis=1)).T, np.float64)
-    turning, every = np.zeros(k, bool), np.ones(k, bool)
+    turning = np.zeros(k, bool)
+    all_models = np.ones(k, bool)
     step = max(1, _PAIRS // k)
-    parts = [slice(start, start + step) for start in range(0, k, step)]
-    for rows in parts:
-        above, below = _compare_products(columns, rows, every)
+    blocks = [slice(start, start + step) for start in range(0, k, step)]
+    for rows in blocks:
+        above, below = _compare_products(columns, rows, all_models)
         turning[rows] = (above & below).any(axis=1)
-    found = turning.copy()
-    for rows in parts:
+    dependent = turning.copy()
+    for rows in blocks:
         above, below = _compare_products(columns, rows, turning)
-        found[rows] |= (below & ~above).any(axis=1)
-    return found
+        dependent[rows] |= (below & ~above).any(axis=1)
+    return dependent
 
 
 def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
@@ -81,24 +83,27 @@ def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bool
     above = np.zeros((len(columns[0, rows]), int(others.sum())), bool)
     below = np.zeros_like(above)
     for column in columns:
-        own, theirs = column[rows, None], column[others]
-        above |= own > theirs * (1 + TIE)
-        below |= own * (1 + TIE) < theirs
+        row_products = column[rows, None]
+        other_products = column[others]
+        above |= row_products > other_products * (1 + TIE)
+        below |= row_products * (1 + TIE) < other_products
     return above, below
 
 
 def _all_pairs(a: Real, w: Real) -> Real:
     """Return sums over all pairs, (k, m), without the cancellation of (S**2 - squares) / 2."""
-    ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
-    total = _matrix_product(_pair_products(ours), _pair_products(theirs))
+    block = a[:, :_BLOCK]
+    block_weights = w[:, :_BLOCK]
+    total = _matrix_product(_pair_products(block), _pair_products(block_weights))
     if a.shape[1] > _BLOCK:
-        before = _matrix_product(ours, theirs)
+        sums = _matrix_product(block, block_weights)
         for start in range(_BLOCK, a.shape[1], _BLOCK):
-            ours, theirs = a[:, start : start + _BLOCK], w[:, start : start + _BLOCK]
-            own = _matrix_product(ours, theirs)
-            total += _matrix_product(_pair_products(ours), _pair_products(theirs))
-            total += before * own
-            before += own
+            block = a[:, start : start + _BLOCK]
+            block_weights = w[:, start : start + _BLOCK]
+            block_sums = _matrix_product(block, block_weights)
+            total += _matrix_product(_pair_products(block), _pair_products(block_weights))
+            total += sums * block_sums
+            sums += block_sums
     return total
 
 
@@ -113,58 +118,66 @@ def _matrix_product(a: Real, w: Real) -> Real:
     across = np.ascontiguousarray(w.T)
     out = np.empty((len(a), len(w)), a.dtype)
     rows = max(1, _PIECE // max(1, w.size))
-    whole = len(a) // rows * rows
-    pieces = a[:whole].reshape(-1, rows, a.shape[1])
-    np.matmul(pieces, across, out=out[:whole].reshape(-1, rows, len(w)))
-    np.matmul(a[whole:], across, out=out[whole:])
+    in_pieces = len(a) // rows * rows
+    pieces = a[:in_pieces].reshape(-1, rows, a.shape[1])
+    np.matmul(pieces, across, out=out[:in_pieces].reshape(-1, rows, len(w)))
+    np.matmul(a[in_pieces:], across, out=out[in_pieces:])
     return out
 
 
-def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
+def redundant_rows(
+    metrics: Sequence[str], values: Floats, lower: Collection[str] = ()
+) -> list[Row]:
     """Return the pairs of metrics that are identical, equivalent, or have |r| > .999.
 
     r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
-    rays: `less` names the metrics of which less is better.
+    rays: `lower` names the metrics of which lower values are better.
     Shapes: values (k, n), raw.
     """
     k, n = values.shape
     # two points always lie on a line; of three, one pair in 35 is that close to one by chance
     r = _correlations(values) if k >= 3 else np.full((n, n), np.nan)
-    sign = np.array([-1 if metric in less else 1 for metric in metrics])
-    over = "models" if k >= 4 else "three models only"
+    sign = np.array([-1 if metric in lower else 1 for metric in metrics])
+    models_phrase = "models" if k >= 4 else "three models only"
     rows: list[Row] = []
     for i, j in combinations(range(n), 2):
-        same = bool((values[:, i] == values[:, j]).all())
+        is_identical = bool((values[:, i] == values[:, j]).all())
         words = equivalence_formula(metrics[i], metrics[j])
         number = None if np.isnan(r[i, j]) else float(r[i, j])
-        if same:
-            why, note = "identical", words or "equal values for every model"
+        if is_identical:
+            reason = "identical"
+            note = words or "equal values for every model"
         elif words:
-            why, note = "same measure", words
+            reason = "same measure"
+            note = words
         elif number is not None and abs(number) > CLOSE:
-            why, note = "correlated", f"r = {number:.5f} over {over}"
+            reason = "correlated"
+            note = f"r = {number:.5f} over {models_phrase}"
         else:
             continue
-        if sign[i] * sign[j] * (1.0 if same else number or 0.0) < -CLOSE:
-            why = "opposite"
+        if sign[i] * sign[j] * (1.0 if is_identical else number or 0.0) < -CLOSE:
+            reason = "opposite"
             note += "; one gets better as the other gets worse"
         rows.append(
-            {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
+            {"first": metrics[i], "second": metrics[j], "why": reason, "r": number, "note": note}
         )
     return rows
 
 
 def redundancy_notes(rows: Sequence[Row]) -> Iterator[ResultNote]:
     """Return notes on metrics that count twice, and on opposite ones."""
-    for opposite, words in (
+    for is_opposite, words in (
         (False, "are redundant and count double"),
         (True, "are opposite and offset each other"),
     ):
-        found = [row for row in rows if (row["why"] == "opposite") == opposite]
-        if found:
-            pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]
-            more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
-            yield ResultNote("redundant", f"{', '.join(pairs)}{more} {words}")
+        pairs = [
+            f"'{row['first']}' and '{row['second']}'"
+            for row in rows
+            if (row["why"] == "opposite") == is_opposite
+        ]
+        if pairs:
+            further = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+            yield ResultNote("redundant", f"{', '.join(pairs[:3])}{further} {words}")
 
 
 def _correlations(values: Floats) -> Floats:
@@ -182,54 +195,67 @@ def _correlations(values: Floats) -> Floats:
 
 
 def compare_rankings(
-    here: Ranking, there: Ranking
+    ranking: Ranking, second: Ranking
 ) -> tuple[list[Row], list[Row], list[ResultNote]]:
     """Return the agreement by each score and metric, both ranks of each model, and missing models.
 
     Only models of both tables are compared; their ranks are those among them.
     Errors: DataError when fewer than two models are in both.
     """
-    all_here, all_there = here.given.models, there.given.models
-    others = {name: i for i, name in enumerate(all_there)}
-    names = [name for name in all_here if name in others]
-    ours = [i for i, name in enumerate(all_here) if name in others]
-    theirs = [others[name] for name in names]
+    models = ranking.table.models
+    second_models = second.table.models
+    positions = {name: i for i, name in enumerate(second_models)}
+    names = [name for name in models if name in positions]
+    rows = [i for i, name in enumerate(models) if name in positions]
+    second_rows = [positions[name] for name in names]
     if len(names) < 2:
-        what = f"{len(names)} of its models {'is' if names else 'are'} also in {here.given.name}"
-        hint = f"models here: {list_names(all_here)}; there: {list_names(all_there)}"
-        raise DataError.new(what, "different-models", there.given.name, hint=hint)
-    known = ["mlcps", "order_free", "mean", "desirability"]
-    known = [name for name in known if name in here.scores]
-    scores = {name: (here.scores[name][ours], there.scores[name][theirs]) for name in known}
-    agreement = [_agreement_row(names, name, *both) for name, both in scores.items()]
+        are = "is" if names else "are"
+        message = f"{len(names)} of its models {are} also in {ranking.table.name}"
+        hint = f"models here: {list_names(models)}; there: {list_names(second_models)}"
+        raise DataError.new(message, "different-models", second.table.name, hint=hint)
+    scores = {
+        name: (ranking.scores[name][rows], second.scores[name][second_rows])
+        for name in ("mlcps", "order_free", "mean", "desirability")
+        if name in ranking.scores
+    }
+    agreement = [_agreement_row(names, name, *pair) for name, pair in scores.items()]
     agreement += [  # the scales of both are the same, in the same order
-        _agreement_row(names, scale.metric, here.d[ours, i], there.d[theirs, i])
-        for i, scale in enumerate(here.scales)
+        _agreement_row(names, scale.metric, ranking.d[rows, i], second.d[second_rows, i])
+        for i, scale in enumerate(ranking.scales)
     ]
-    apart = [
-        f"models only {where}: {list_names(alone, 5)}"
-        for where, models in (("here", all_here), ("there", all_there))
-        if (alone := [name for name in models if name not in {*names}])
-    ]
-    text = f"not compared: {'; '.join(apart)}"
-    notes = [ResultNote("different-models", text)] if apart else []
-    return agreement, _rank_rows(names, *scores[here.main]), notes
+    notes = _unshared_model_notes(models, second_models)
+    return agreement, _rank_rows(names, *scores[ranking.main]), notes
 
 
-def _agreement_row(names: Sequence[str], measure: str, here: Floats, there: Floats) -> Row:
-    ranks = [dense_ranks(column) for column in (here, there)]
+def _unshared_model_notes(models: Sequence[str], second_models: Sequence[str]) -> list[ResultNote]:
+    """Return a note on the models that only one of two tables has, if any."""
+    common = {*models} & {*second_models}
+    unshared = [name for name in models if name not in common]
+    second_unshared = [name for name in second_models if name not in common]
+    phrases = [
+        f"models only {table}: {list_names(names, 5)}"
+        for table, names in (("here", unshared), ("there", second_unshared))
+        if names
+    ]
+    return (
+        [ResultNote("different-models", f"not compared: {'; '.join(phrases)}")] if phrases else []
+    )
+
+
+def _agreement_row(names: Sequence[str], measure: str, values: Floats, other_values: Floats) -> Row:
+    ranks = [dense_ranks(column) for column in (values, other_values)]
     tops = [[names[i] for i in first_models(column)] for column in ranks]
     row: dict[str, Cell] = {"measure": measure, "models": len(names)}
     for name, function in (("kendall", kendall_tau_b), ("spearman", spearman)):
         row[name] = Estimate(None, reason="too_few_metrics")
         if all(column.all() for column in ranks):  # tied ranks are ties
             row[name] = make_estimate(float(function(*ranks)), undefined=("constant",))
-    same = tops[0] == tops[1] and bool(tops[0])
-    return {**row, "top_here": tops[0], "top_there": tops[1], "same_top": same}
+    is_same = tops[0] == tops[1] and bool(tops[0])
+    return {**row, "top_here": tops[0], "top_there": tops[1], "same_top": is_same}
 
 
-def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
-    ranks = [dense_ranks(column).tolist() for column in (here, there)]
+def _rank_rows(names: Sequence[str], values: Floats, other_values: Floats) -> list[Row]:
+    ranks = [dense_ranks(column).tolist() for column in (values, other_values)]
     return [
         {
             "model": name,
@@ -239,7 +265,9 @@ def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
             "rank_there": b or None,
             "moved": b - a if a and b else None,
         }
-        for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
+        for name, x, y, a, b in zip(
+            names, values.tolist(), other_values.tolist(), *ranks, strict=True
+        )
     ]
 
 
@@ -255,7 +283,9 @@ def area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:
             yield None, doubled if n == RAYS else None
             continue
         if i == 0:
-            rest = products[:, 1:-1].sum(axis=1)
+            remaining = products[:, 1:-1].sum(axis=1)
         else:
-            rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
-        yield rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
+            remaining = (up_to[:, i - 2] if i > 1 else 0.0) + (
+                onward[:, i + 1] if i < n - 1 else 0.0
+            )
+        yield remaining + rays[:, i - 1] * rays[:, (i + 1) % n], doubled

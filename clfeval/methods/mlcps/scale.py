@@ -38,57 +38,60 @@ from clfeval.tables.formats.metrics import is_minimised
 NARROW = 0.05  # of the scale
 
 
-def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale], list[ResultNote]]:
+def make_scales(table: MetricValues, options: MlcpsOptions) -> tuple[list[Scale], list[ResultNote]]:
     """Return the scales of the polygon's metrics, in the order of the table, and notes.
 
     A metric of weight 0 is left out; so is, with a note, one that has no scale but a desirability.
     Errors: UsageError for options that name no metric; DataError naming every metric that is
     negative, above 1, outside its scale, or of unknown direction, and for fewer than three.
     """
-    wished = {wish.metric: wish for wish in options.desirability}
+    goals = {wish.metric: wish for wish in options.desirability}
     groups: Sequence[tuple[str, Iterable[str]]] = (
         ("--metric-weight", options.weight),
         ("--direction", options.direction),
         ("--rescale", options.rescale),
-        ("--desirability", wished),
+        ("--desirability", goals),
     )
-    for option, name in ((option, name) for option, names in groups for name in names):
-        if name not in given.metrics:
-            hint = suggestion(name, given.metrics) or f"metrics: {list_names(given.metrics)}"
-            raise UsageError.new(
-                f"{OPTION}{option}{END}: '{name}' is not a metric", "unknown-metric", hint=hint
-            )
+    for option, names in groups:
+        for name in names:
+            if name not in table.metrics:
+                hint = suggestion(name, table.metrics) or f"metrics: {list_names(table.metrics)}"
+                message = f"{OPTION}{option}{END}: '{name}' is not a metric"
+                raise UsageError.new(message, "unknown-metric", hint=hint)
     scales: list[Scale] = []
     unfit: list[Unfit] = []
-    for place, metric in enumerate(given.metrics):
+    for place, metric in enumerate(table.metrics):
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
-        named = metric in options.direction or metric in options.rescale
-        if metric in wished and not (named or measure_of_column(metric)):
+        has_settings = metric in options.direction or metric in options.rescale
+        if metric in goals and not (has_settings or measure_of_column(metric)):
             continue  # whatever its values are
-        scale, problem = _make_scale(given, place, weight, options)
+        scale, problem = _make_scale(table, place, weight, options)
         if problem is None:
             scales.append(scale)
         # in a result of clfeval, unsuitable metrics are excluded, without an error
-        elif metric not in wished and not (
-            given.lenient and problem.code in ("above-one", "not-a-metric")
+        elif metric not in goals and not (
+            table.lenient and problem.code in ("above-one", "not-a-metric")
         ):
             unfit.append((metric, problem, scale.span))
     if unfit:
-        raise unscaled_metrics_error(unfit, given, len(scales))
-    if not any(scale.weight for scale in scales) and not wished:
+        raise unscaled_metrics_error(unfit, table, len(scales))
+    if not any(scale.weight for scale in scales) and not goals:
         hint = "give at least one metric a weight above 0"
         raise UsageError.new("every metric has weight 0", "zero-weight", hint=hint)
-    if len(scales) < RAYS and not wished:
-        names = list_names([scale.metric for scale in scales])
-        there = f"{format_count(len(scales), 'metric')} ({names})" if scales else "no metric"
-        what = f"{there}, but a polygon needs at least {RAYS} metrics"
-        hint = (
-            f"add metrics, or rank by any number of them with {OPTION}--desirability FILE.yaml{END}"
-        )
-        raise DataError.new(what, "too-few-metrics", given.name, hint=hint)
-    return scales, list(_scale_notes(given, options, scales))
+    if len(scales) < RAYS and not goals:
+        raise _too_few_metrics_error(table, scales)
+    return scales, list(_scale_notes(table, options, scales))
+
+
+def _too_few_metrics_error(table: MetricValues, scales: Sequence[Scale]) -> DataError:
+    """Build the error of fewer metrics than a polygon needs."""
+    names = list_names([scale.metric for scale in scales])
+    count = f"{format_count(len(scales), 'metric')} ({names})" if scales else "no metric"
+    message = f"{count}, but a polygon needs at least {RAYS} metrics"
+    hint = f"add metrics, or rank by any number of them with {OPTION}--desirability FILE.yaml{END}"
+    return DataError.new(message, "too-few-metrics", table.name, hint=hint)
 
 
 def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
@@ -101,73 +104,82 @@ def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
             values=np.empty((0, len(metrics))),
             inputs=(),
             statistics="",
-            problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
+            problem=lambda _, place, message, code: Problem(
+                message, code, None, None, metrics[place]
+            ),
         ),
         options,
     )
 
 
-def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
+def apply_scales(table: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
     """Return the scales of another table for this one's columns.
 
     Errors: DataError naming every metric whose values have no ray on its scale.
     """
-    alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
+    table_scales = [replace(scale, place=table.metrics.index(scale.metric)) for scale in scales]
     unfit = [
         (scale.metric, problem, scale.span)
-        for scale in alike
-        if scale.weight and (problem := out_of_scale_problem(given, scale)) is not None
+        for scale in table_scales
+        if scale.weight and (problem := out_of_scale_problem(table, scale)) is not None
     ]
     if unfit:
-        raise unscaled_metrics_error(unfit, given, len(scales))
-    return alike
+        raise unscaled_metrics_error(unfit, table, len(scales))
+    return table_scales
 
 
 def _make_scale(
-    given: MetricValues, place: int, weight: float, options: MlcpsOptions
+    table: MetricValues, place: int, weight: float, options: MlcpsOptions
 ) -> tuple[Scale, Problem | None]:
-    metric, values = given.metrics[place], given.values[:, place]
-    measure, said = measure_of_column(metric), options.direction.get(metric)
-    span, what, code = options.rescale.get(metric), None, "no-direction"
-    best: Direction = said or "max"
+    """Return the scale of a metric, and what is wrong with it; weight 0 makes any values right."""
+    metric = table.metrics[place]
+    values = table.values[:, place]
+    measure = measure_of_column(metric)
+    direction = options.direction.get(metric)
+    span = options.rescale.get(metric)
+    message = None
+    code = "no-direction"
+    best: Direction = direction or "max"
     # a column that no option names may be a count
-    named = options.metric or metric in options.weight or not given.models
-    if said is None and measure is not None:
+    is_named = options.metric or metric in options.weight or not table.models
+    if direction is None and measure is not None:
         if measure.aim is not None:
-            what = f"is best at {measure.aim}; neither higher nor lower is better"
+            message = f"is best at {measure.aim}; neither higher nor lower is better"
         elif measure.best == "none":
-            what = "does not rate a model; neither higher nor lower is better"
+            message = "does not rate a model; neither higher nor lower is better"
         elif measure.best == "min":
             best = "min"
             if span is None and not (isfinite(measure.low) and isfinite(measure.high)):
-                what = "lower is better, and it has no upper bound for rescaling"
+                message = "lower is better, and it has no upper bound for rescaling"
                 code = "unbounded-metric"
             elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
-        elif given.lenient and span is None and measure.low < 0 and values.min() < 0:
+        elif table.lenient and span is None and measure.low < 0 and values.min() < 0:
             span = measure.low, measure.high
-    elif said is None and is_minimised(metric, given.metrics):
+    elif direction is None and is_minimised(metric, table.metrics):
         best = "min"
         if span is None:
-            what = "lower is better, and it has no upper bound for rescaling"
+            message = "lower is better, and it has no upper bound for rescaling"
             code = "unbounded-metric"
-    elif said is None and span is None and not named and looks_like_count(metric, values):
-        what, code = "looks like a count, a row number or a setting, not a metric", "not-a-metric"
-    elif said is None and _has_unknown_direction(
-        given, place, is_free=not (span or named or given.lenient)
+    elif direction is None and span is None and not is_named and looks_like_count(metric, values):
+        message = "looks like a count, a row number or a setting, not a metric"
+        code = "not-a-metric"
+    elif direction is None and _has_unknown_direction(
+        table, place, is_free=not (span or is_named or table.lenient)
     ):
-        what, code = _ASKED, "unknown-direction"
+        message = _ASKED
+        code = "unknown-direction"
     scale = Scale(metric, place, best, span, weight)
-    if what is not None:
-        return scale, given.problem(0, place, what, code)
+    if message is not None:
+        return scale, table.problem(0, place, message, code)
     # a metric of weight 0 has a ray of length 0 for any values
-    return scale, out_of_scale_problem(given, scale) if weight else None
+    return scale, out_of_scale_problem(table, scale) if weight else None
 
 
 def _has_known_side(metric: str) -> bool:
     """Return whether the name of a metric says whether higher or lower is better."""
-    sides = (higher_is_better_by_name, lower_is_better_by_name, is_negated_loss)
-    return any(says_it(metric) for says_it in sides)
+    name_tests = (higher_is_better_by_name, lower_is_better_by_name, is_negated_loss)
+    return any(is_side_of(metric) for is_side_of in name_tests)
 
 
 def _has_unknown_direction(table: MetricValues, place: int, *, is_free: bool) -> bool:
@@ -186,23 +198,18 @@ def _has_unknown_direction(table: MetricValues, place: int, *, is_free: bool) ->
 
 
 def _scale_notes(
-    given: MetricValues, options: MlcpsOptions, scales: Sequence[Scale]
+    table: MetricValues, options: MlcpsOptions, scales: Sequence[Scale]
 ) -> Iterator[ResultNote]:
-    dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
-    removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
-    assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
-    wished = {wish.metric for wish in options.desirability}
-    one, in_d = len(removed) == 1, [name for name in removed if name in wished]
-    has, are = ("has", "is") if one else ("have", "are")
-    zero = f"{{}} {has} weight 0 and {are} excluded from MLcps"
-    if in_d:
-        who = ("it" if one else "they") if len(in_d) == len(removed) else list_names(in_d)
-        zero += f", but {who} enter{'s' * (len(in_d) == 1)} D"
+    """Yield notes on metrics that are left out, reversed, assumed to rise, or badly scaled."""
+    dropped = options.zero_weight == "drop"
+    scaled = {scale.metric for scale in scales}
+    removed = [m for m in table.metrics if options.weight.get(m) == 0 and dropped]
+    assumed = (m for m in table.metrics if m in scaled and m not in options.direction)
     for code, names, text in (
-        ("zero-weight", removed, zero),
+        ("zero-weight", removed, _zero_weight_text(removed, options)),
         (
             "left-out",
-            [m for m in given.metrics if m not in scaled and m not in removed],
+            [m for m in table.metrics if m not in scaled and m not in removed],
             f"not in MLcps, as a range ({OPTION}--rescale{END}) is missing: {{}}",
         ),
         (
@@ -224,19 +231,45 @@ def _scale_notes(
         )
         yield ResultNote("weights", f"{text} {OPTION}--desirability{END}")
     for scale in scales:
-        if scale.metric in options.rescale and scale.span and given.models:
-            d = scale.transform(given.values[:, scale.place])
-            if d.max() < NARROW or d.min() > 1 - NARROW:
-                text = f"'{scale.metric}': all values are close to one bound of "
-                text += "{:g}:{:g}, so it hardly affects the ranking".format(*scale.span)
-                yield ResultNote("narrow", text)
-        measure = measure_of_column(scale.metric)
-        if measure is not None and scale.span is None and scale.best == "max" and measure.low < 0:
-            low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
-            text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
-            if low == "-1":
-                text += f"; {OPTION}--rescale {scale.metric}=-1:1{END} maps chance to 0.5"
-            yield ResultNote("other-scale", text)
+        if scale.metric in options.rescale and table.models:
+            yield from _narrow_notes(scale, table.values[:, scale.place])
+        yield from _other_scale_notes(scale)
+
+
+def _zero_weight_text(removed: Sequence[str], options: MlcpsOptions) -> str:
+    """Return the text on metrics of weight 0, with a place for their names."""
+    goals = {wish.metric for wish in options.desirability}
+    in_d = [name for name in removed if name in goals]
+    is_single = len(removed) == 1
+    has, are = ("has", "is") if is_single else ("have", "are")
+    text = f"{{}} {has} weight 0 and {are} excluded from MLcps"
+    if in_d:
+        pronoun = "it" if is_single else "they"
+        subject = pronoun if len(in_d) == len(removed) else list_names(in_d)
+        text += f", but {subject} enter{'s' * (len(in_d) == 1)} D"
+    return text
+
+
+def _narrow_notes(scale: Scale, values: Floats) -> Iterator[ResultNote]:
+    """Yield a note where all values of a metric are close to one bound of its range."""
+    if not scale.span:
+        return
+    d = scale.transform(values)
+    if d.max() < NARROW or d.min() > 1 - NARROW:
+        text = f"'{scale.metric}': all values are close to one bound of "
+        text += "{:g}:{:g}, so it hardly affects the ranking".format(*scale.span)
+        yield ResultNote("narrow", text)
+
+
+def _other_scale_notes(scale: Scale) -> Iterator[ResultNote]:
+    """Yield a note on a measure that may be negative and is not rescaled."""
+    measure = measure_of_column(scale.metric)
+    if measure is not None and scale.span is None and scale.best == "max" and measure.low < 0:
+        low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
+        text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
+        if low == "-1":
+            text += f"; {OPTION}--rescale {scale.metric}=-1:1{END} maps chance to 0.5"
+        yield ResultNote("other-scale", text)
 
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less
@@ -262,8 +295,8 @@ class Scale:
         if not self.weight:  # a ray of length 0 has no effect on its scale
             d = np.nan_to_num(d)
         with np.errstate(invalid="ignore"):
-            outside = (d < -ROUNDING) | (d > 1 + ROUNDING)
-        d = np.clip(np.where(outside & bool(self.weight), np.nan, d), 0.0, 1.0)
+            is_outside = (d < -ROUNDING) | (d > 1 + ROUNDING)
+        d = np.clip(np.where(is_outside & bool(self.weight), np.nan, d), 0.0, 1.0)
         return d if self.best == "max" else 1.0 - d
 
 
@@ -274,29 +307,34 @@ def compute_rays(scales: Sequence[Scale], values: Floats) -> Floats:
     return np.stack([scale.transform(values[..., scale.place]) for scale in scales], axis=-1)
 
 
-def out_of_scale_problem(given: MetricValues, scale: Scale) -> Problem | None:
+def out_of_scale_problem(table: MetricValues, scale: Scale) -> Problem | None:
     """Return the problem of a metric's values, with the first one and their number."""
-    values = given.values[:, scale.place]
+    values = table.values[:, scale.place]
     low, high = scale.span or (0.0, 1.0)
     room = ROUNDING * (high - low)
-    below, above = values < low - room, values > high + room
-    wrong, what, code = above, "is above 1, but the other metrics are 0 to 1", "above-one"
+    below = values < low - room
+    above = values > high + room
+    is_wrong = above
+    message = "is above 1, but the other metrics are 0 to 1"
+    code = "above-one"
     if scale.span is not None:
-        wrong, code = below | above, "outside-scale"
-        what = f"is outside its range {low:g}:{high:g}"
+        is_wrong = below | above
+        code = "outside-scale"
+        message = f"is outside its range {low:g}:{high:g}"
     elif below.any():
-        wrong, code = below, "negative-metric"
-        what = "is negative, so it cannot be the length of a ray"
-    elif all((column > 1).any() for column in given.values.T):
-        what = "is above 1; is it a percentage?"
-    found = np.flatnonzero(wrong)
-    if not len(found):
+        is_wrong = below
+        code = "negative-metric"
+        message = "is negative, so it cannot be the length of a ray"
+    elif all((column > 1).any() for column in table.values.T):
+        message = "is above 1; is it a percentage?"
+    places = np.flatnonzero(is_wrong)
+    if not len(places):
         return None
-    first = int(found[0])
-    more = f" ({len(found) - 1:,} more such values)" if len(found) > 1 else ""
-    percent = scale.metric in given.percent
-    shown = f"{100 * values[first]:.10g}%" if percent else f"{values[first]:.10g}"
-    return given.problem(first, scale.place, f"{shown} {what}{more}", code)
+    first = int(places[0])
+    further = f" ({len(places) - 1:,} more such values)" if len(places) > 1 else ""
+    percent = scale.metric in table.percent
+    value_text = f"{100 * values[first]:.10g}%" if percent else f"{values[first]:.10g}"
+    return table.problem(first, scale.place, f"{value_text} {message}{further}", code)
 
 
 RAYS = 3  # of a polygon, at least
@@ -341,15 +379,16 @@ def round_up(value: float) -> float:
     unit = floor(log10(value))
     for power in (unit, unit + 1):
         for digit in (1, 2, 5):
-            found = float(f"{digit}e{power}")
-            if found >= value:
-                return found
+            rounded = float(f"{digit}e{power}")
+            if rounded >= value:
+                return rounded
     return value
 
 
 def round_range(values: Floats) -> tuple[float, float]:
     """Return round ends of a range with the values, one of them 0 where all have one sign."""
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     if low < 0 < high:
         most = max(round_up(-low), round_up(high))
         return -most, most
@@ -360,14 +399,16 @@ def scale_hint(code: str, metric: str, values: Floats, fixes: Mapping[str, Any])
     """Return the hint for a metric, with its possible range; fixes: the guessed options."""
     measure = measure_of_column(metric)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
-    ends, hint, name = format_range((low, 1.0)), _HINTS[code], quote_word(metric)
+    range_text = format_range((low, 1.0))
+    hint = _HINTS[code]
+    name = quote_word(metric)
     if code == "negative-metric" and measure is not None and measure.low == 0:
-        what = "a share" if measure.high == 1 else "this measure"
-        hint = f"{what} cannot be negative; correct the value"
+        noun = "a share" if measure.high == 1 else "this measure"
+        hint = f"{noun} cannot be negative; correct the value"
     elif code == "negative-metric" and measure is None and values.max() > 1:
         hint = f"add {OPTION}--rescale {{metric}}=LOW:HIGH{END} with its possible range"
     elif code == "negative-metric" and (span := _guess_range(code, metric, values)):
-        ends = format_range(span)
+        range_text = format_range(span)
     elif code == "above-one" and measure is not None and measure.high == 1:
         hint = f"add {OPTION}--rescale {{metric}}=0:100{END} to read percentages"
         if values.max() <= NEARLY:
@@ -379,9 +420,9 @@ def scale_hint(code: str, metric: str, values: Floats, fixes: Mapping[str, Any])
         if NEARLY < values.max() <= 100
         else ""
     )
-    said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
+    text = hint.format(metric=name, ends=range_text, percent=percent if measure is None else "")
     guess = format_range(fixes["rescale"][metric]) if "rescale" in fixes else ""
-    return said if guess in said else f"{said}; guessed: {guess}"
+    return text if guess in text else f"{text}; guessed: {guess}"
 
 
 def guess_scale_options(
@@ -396,8 +437,8 @@ def guess_scale_options(
     if code == "outside-scale" and span is not None:
         low, high = round_range(values)
         return {"rescale": {metric: (min(span[0], low), max(span[1], high))}}
-    found = None if span is not None else _guess_range(code, metric, values)
-    fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
+    guess = None if span is not None else _guess_range(code, metric, values)
+    fixes: dict[str, Any] = {"rescale": {metric: guess}} if guess else {}
     if code == "unknown-direction" and not _has_known_side(metric):
         return {}
     return {"direction": {metric: "min"}, **fixes} if code == "unknown-direction" else fixes
@@ -405,75 +446,94 @@ def guess_scale_options(
 
 def _guess_range(code: str, metric: str, values: Floats) -> tuple[float, float] | None:
     """Return the range to map to 0..1; None where a value is wrong, or no range is needed."""
-    measure, least, most = measure_of_column(metric), float(values.min()), float(values.max())
-    if code == "unknown-direction" and least >= 0 and most <= 1:
+    measure = measure_of_column(metric)
+    lowest = float(values.min())
+    highest = float(values.max())
+    if code == "unknown-direction" and lowest >= 0 and highest <= 1:
         return None
     if measure is None or code == "unbounded-metric":
-        if code == "negative-metric" and (is_negated_loss(metric) or most <= 0):
-            return (-1.0, 0.0) if least >= -1 else (-round_up(-least), 0.0)
-        if code == "negative-metric" and least >= -1 and most <= 1:
+        if code == "negative-metric" and (is_negated_loss(metric) or highest <= 0):
+            return (-1.0, 0.0) if lowest >= -1 else (-round_up(-lowest), 0.0)
+        if code == "negative-metric" and lowest >= -1 and highest <= 1:
             return -1.0, 1.0
-        if code == "above-one" and NEARLY < most <= 100:
+        if code == "above-one" and NEARLY < highest <= 100:
             return 0.0, 100.0
         return round_range(values)
     if isfinite(measure.low) and isfinite(measure.high):
-        if least < measure.low or most > measure.high:  # percentages, or wrong
+        if lowest < measure.low or highest > measure.high:  # percentages, or wrong
             low = 100 * measure.low
-            return (low, 100 * measure.high) if NEARLY < most <= 100 and least >= low else None
+            return (low, 100 * measure.high) if NEARLY < highest <= 100 and lowest >= low else None
         return measure.low, measure.high
-    if least < measure.low:
+    if lowest < measure.low:
         return None
-    return (-round_up(-least) if least < 0 else 0.0, round_up(most) if most > 1 else 1.0)
+    return (-round_up(-lowest) if lowest < 0 else 0.0, round_up(highest) if highest > 1 else 1.0)
 
 
 Unfit = tuple[str, Problem, tuple[float, float] | None]
 
 
-def unscaled_metrics_error(unfit: Sequence[Unfit], given: MetricValues, scaled: int) -> DataError:
+def unscaled_metrics_error(unfit: Sequence[Unfit], table: MetricValues, scaled: int) -> DataError:
     """Build the error of metrics without a scale, with hints for each and for all.
 
     unfit: metrics, their problem, and the range they are scaled from. scaled: number of others.
     """
     # zero where predictions are not measured yet
-    values = given.values if len(given.values) else np.zeros((1, len(given.metrics)))
-    columns = {metric: values[:, i] for i, metric in enumerate(given.metrics)}
-    hundred = (_guess_range(one.code, name, columns[name]) == (0, 100) for name, one, _ in unfit)
-    if 1 < len(unfit) == len(given.metrics) and not scaled and all(hundred):
+    values = table.values if len(table.values) else np.zeros((1, len(table.metrics)))
+    columns = {metric: values[:, i] for i, metric in enumerate(table.metrics)}
+    are_percentages = (
+        _guess_range(problem.code, name, columns[name]) == (0, 100) for name, problem, _ in unfit
+    )
+    if 1 < len(unfit) == len(table.metrics) and not scaled and all(are_percentages):
         hint = f"add {OPTION}--rescale '*=0:100'{END} to read percentages"
-        whole = {"rescale": {"*": (0.0, 100.0)}}
-        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=whole)
+        fixes = {"rescale": {"*": (0.0, 100.0)}}
+        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)
-    grouped: dict[Any, list[tuple[str, Problem, dict[str, Any]]]] = {}
-    for metric, problem, span in unfit:
-        fixes = guess_scale_options(problem.code, metric, columns[metric], span, spared)
-        # percentages share one hint
-        key: Any = fixes == {"rescale": {metric: (0.0, 100.0)}} and problem.code == "above-one"
-        key = key or (problem.code, scale_hint(problem.code, metric, columns[metric], fixes))
-        grouped.setdefault(key, []).append((metric, problem, fixes))
-    parts = []
-    for found in grouped.values():
-        metric, problem, fixes = found[0]
-        hint = scale_hint(problem.code, metric, columns[metric], fixes)
-        both: dict[str, Any] = {}
-        for _, _, fixes in found:
-            for name, value in fixes.items():
-                before = both.get(name)
-                both[name] = {**before, **value} if isinstance(before, dict) else value
-                if isinstance(before, tuple):
-                    both[name] = (*before, *value)
-        parts.append(DataError([problem for _, problem, _ in found], hint=hint, fixes=both))
+    errors = [
+        _error_with_hint(metrics, columns) for metrics in _group_by_hint(unfit, columns, spared)
+    ]
     unknown = [
         metric
         for metric, problem, _ in unfit
         if problem.code == "unknown-direction" and not _has_known_side(metric)
     ]
-    error = DataError.from_errors_with_fixes(parts)
-    return _with_directions(error, parts, unknown, columns, spared) if unknown else error
+    error = DataError.from_errors_with_fixes(errors)
+    return _with_directions(error, errors, unknown, columns, spared) if unknown else error
+
+
+_Fixable = tuple[str, Problem, dict[str, Any]]  # a metric, its problem, and the guessed options
+
+
+def _group_by_hint(
+    unfit: Sequence[Unfit], columns: Mapping[str, Floats], spared: int
+) -> Iterable[list[_Fixable]]:
+    """Return the metrics in groups that share one hint, each with the options guessed for it."""
+    groups: dict[Any, list[_Fixable]] = {}
+    for metric, problem, span in unfit:
+        fixes = guess_scale_options(problem.code, metric, columns[metric], span, spared)
+        # percentages share one hint
+        key: Any = fixes == {"rescale": {metric: (0.0, 100.0)}} and problem.code == "above-one"
+        key = key or (problem.code, scale_hint(problem.code, metric, columns[metric], fixes))
+        groups.setdefault(key, []).append((metric, problem, fixes))
+    return groups.values()
+
+
+def _error_with_hint(metrics: Sequence[_Fixable], columns: Mapping[str, Floats]) -> DataError:
+    """Build the error of metrics that share a hint, with the guessed options of all."""
+    metric, problem, fixes = metrics[0]
+    hint = scale_hint(problem.code, metric, columns[metric], fixes)
+    merged: dict[str, Any] = {}
+    for _, _, fixes in metrics:
+        for name, value in fixes.items():
+            earlier = merged.get(name)
+            merged[name] = {**earlier, **value} if isinstance(earlier, dict) else value
+            if isinstance(earlier, tuple):
+                merged[name] = (*earlier, *value)
+    return DataError([problem for _, problem, _ in metrics], hint=hint, fixes=merged)
 
 
 def _with_directions(
     error: DataError,
-    parts: Sequence[DataError],
+    errors: Sequence[DataError],
     unknown: Sequence[str],
     columns: Mapping[str, Floats],
     spared: int,
@@ -487,11 +547,11 @@ def _with_directions(
         *(_reading_without(error.fixes, unknown) if may_be_ignored else ()),
         *(_readings_by_direction(error.fixes, unknown) if are_bounded else ()),
     ]
-    are_fixed = all(part.fixes or {*unknown} & _metrics_of(part) for part in parts)
+    are_fixed = all(single.fixes or {*unknown} & _metrics_of(single) for single in errors)
     if not (readings and are_fixed):
-        return DataError.from_errors(parts)
-    problems = [problem for part in parts for problem in part.problems]
-    hint = next(part.hint for part in parts if {*unknown} & _metrics_of(part))
+        return DataError.from_errors(errors)
+    problems = [problem for single in errors for problem in single.problems]
+    hint = next(single.hint for single in errors if {*unknown} & _metrics_of(single))
     return DataError(problems, hint=hint, readings=readings)
 
 
@@ -512,6 +572,6 @@ def _readings_by_direction(
         yield OfferedReading(words, {**fixes, "direction": directions})
 
 
-def _metrics_of(part: DataError) -> set[str | None]:
+def _metrics_of(error: DataError) -> set[str | None]:
     """Return the columns of the problems of an error."""
-    return {problem.column for problem in part.problems}
+    return {problem.column for problem in error.problems}

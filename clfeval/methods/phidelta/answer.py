@@ -42,45 +42,46 @@ def classifier_answer(
     ranked = _sort_rows(models, "delta")
     if not ranked:
         reasons = {MISSING.get(as_estimate(row["delta"]).reason or "", "") for row in models}
-        why = "".join(reasons) if len(reasons) == 1 else ""
-        text = f"δ is undefined for every model: {why or 'a class has no row'}."
+        reason = "".join(reasons) if len(reasons) == 1 else ""
+        text = f"δ is undefined for every model: {reason or 'a class has no row'}."
         return (Answer("no-position", text),)
     leaders = _leading_models(ranked, "delta")
     first = reference if reference in leaders else leaders[0]
-    said = [_best_model_answer(ranked, leaders, level)]
+    answers = [_best_model_answer(ranked, leaders, level)]
     compared = tables.get("comparisons", ())
     if reference is not None and compared and level is not None:
-        said += reference_answers(compared, "delta", reference, margin, level)
+        answers += reference_answers(compared, "delta", reference, margin, level)
     elif len(leaders) < len(ranked):
         others = [str(row["model"]) for row in ranked[len(leaders) :]]
-        said.append(_ties_answer(leaders, others, tables.get("best", ()), untested))
-    said += [
-        *_on_curves(whole_table_rows(tables.get("curves", ())), level),
+        answers.append(_ties_answer(leaders, others, tables.get("best", ()), untested))
+    answers += [
+        *_curve_answers(whole_table_rows(tables.get("curves", ())), level),
         *_ppv_answer(first, tables.get("populations", ()), level),
         *_chance_level_answers(ranked),
         *_bias_answers(ranked, "phi", level),
     ]
-    return tuple(said[:MOST])
+    return tuple(answers[:MOST])
 
 
 def _best_model_answer(
     ranked: Sequence[Row], leaders: Sequence[str], level: float | None
 ) -> Answer:
     """Return the sentence on the model with the largest delta, or several of equal delta."""
-    first, name, one = ranked[0], join_names(leaders), len(leaders) == 1
+    name = join_names(leaders)
+    is_single = len(leaders) == 1
     deltas = [as_estimate(row["delta"]) for row in ranked[: len(leaders)]]
     value, low, high = _value_or_zero(deltas[0]), deltas[0].low, deltas[0].high
     if len({(delta.low, delta.high) for delta in deltas}) > 1:
         low = high = None
     size = with_interval(value, low, high, level or 0.95)
-    text = f"{name} ha{'s' if one else 've'} the largest δ: {size}"
+    text = f"{name} ha{'s' if is_single else 've'} the largest δ: {size}"
     if len(leaders) == len(ranked):
-        text = f"{name} has δ {size}" if one else f"All models have the same δ: {size}"
+        text = f"{name} has δ {size}" if is_single else f"All models have the same δ: {size}"
     # above chance, significantly so where there is an interval
     elif all((_value_or_zero(d) if d.low is None else d.low) > 0 for d in deltas):
-        text = f"{name} discriminate{'s' * one} best: δ {size}"
-    if one:
-        rates = (_value_or_zero(first[rate]) for rate in ("sensitivity", "specificity"))
+        text = f"{name} discriminate{'s' * is_single} best: δ {size}"
+    if is_single:
+        rates = (_value_or_zero(ranked[0][rate]) for rate in ("sensitivity", "specificity"))
         text += ", sensitivity {}, specificity {}".format(*map(format_number, rates))
     return Answer("best-delta", f"{text}.", tuple(leaders), "delta", value, low, high)
 
@@ -102,16 +103,20 @@ def _ties_answer(
     return Answer(code, text, tied or tuple(leaders[:1]))
 
 
-def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
+def _curve_answers(curves: Sequence[Row], level: float | None) -> list[Answer]:
     """Return the sentence on the model with the largest Gini over all thresholds."""
     ranked = _sort_rows(curves, "gini")
     if not ranked:
         return []
-    leaders, gini = _leading_models(ranked, "gini"), as_estimate(ranked[0]["gini"])
+    leaders = _leading_models(ranked, "gini")
+    gini = as_estimate(ranked[0]["gini"])
     value, low, high = _value_or_zero(gini), gini.low, gini.high
-    size, has = with_interval(value, low, high, level or 0.95), "has"
+    size = with_interval(value, low, high, level or 0.95)
+    has = "has"
     if len(leaders) > 1:
-        size, has, low, high = f"{format_number(value)} each", "have", None, None
+        size = f"{format_number(value)} each"
+        has = "have"
+        low = high = None
     largest = "the largest Gini:" if len(ranked) > 1 else "a Gini of"
     text = f"Over all thresholds {join_names(leaders)} {has} {largest} {size}."
     return [Answer("best-curve", text, tuple(leaders), "gini", value, low, high)]
@@ -125,8 +130,8 @@ def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> I
         value, low, high = precision.value, precision.low, precision.high
         if value is not None:
             size = with_interval(value, low, high, level or 0.95, format_close)
-            at = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
-            text = f"At prevalence {at} the PPV of {quote_if_ambiguous(name)} is {size}."
+            prevalence = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
+            text = f"At prevalence {prevalence} the PPV of {quote_if_ambiguous(name)} is {size}."
             yield Answer("right", text, (name,), "precision", value, low, high)
 
 
@@ -138,7 +143,7 @@ def _chance_level_answers(ranked: Sequence[Row]) -> Iterator[Answer]:
         if 1 < len(names) == len(ranked):
             text = "No model is significantly different from chance"
         yield Answer("like-chance", f"{text} (δ 0).", names)
-    if names := tuple(name for name, one in deltas if one.high is not None and one.high < 0):
+    if names := tuple(name for name, d in deltas if d.high is not None and d.high < 0):
         text = f"{join_names(names)} {_is_or_are(names)} significantly worse than chance (δ 0): "
         text += f"invert {'its' if len(names) == 1 else 'their'} predictions."
         yield Answer("better-inverted", text, names, "delta")
@@ -149,8 +154,10 @@ def _bias_answers(ranked: Sequence[Row], column: str, level: float | None) -> It
     phis = {str(row["model"]): as_estimate(row[column]) for row in ranked}
     name = "φ" if column == "phi" else "the mean of φ"
     for code, sign, side in (("biased-positive", 1, "above"), ("biased-negative", -1, "below")):
-        ends = {model: phi.low if sign > 0 else phi.high for model, phi in phis.items()}
-        names = [model for model, end in ends.items() if end is not None and sign * end > LEAN]
+        limits = {model: phi.low if sign > 0 else phi.high for model, phi in phis.items()}
+        names = [
+            model for model, limit in limits.items() if limit is not None and sign * limit > LEAN
+        ]
         if names:
             text = f"{join_names(names)} {_is_or_are(names)} biased towards {code[7:]}: {name} is "
             text += f"significantly {side} {sign * LEAN:g}"
@@ -167,15 +174,18 @@ def _is_or_are(names: Sequence[str]) -> str:
 
 def run_answer(
     means: Sequence[RunMean],
-    spread: Sequence[Row],
+    variation: Sequence[Row],
     compared: Sequence[Row],
     runs: Runs,
     level: float | None,
 ) -> tuple[Answer, ...]:
-    """Return sentences on the best mean over runs, significant differences from it, and bias."""
-    said = run_answers("delta", means, compared, runs, level, {})
-    biased = _bias_answers(_sort_rows(spread, "delta_mean"), "phi_mean", level)
-    return tuple([*said, *biased][:MOST])
+    """Return sentences on the best mean over runs, significant differences from it, and bias.
+
+    variation: the rows of table `spread`.
+    """
+    answers = run_answers("delta", means, compared, runs, level, {})
+    biased = _bias_answers(_sort_rows(variation, "delta_mean"), "phi_mean", level)
+    return tuple([*answers, *biased][:MOST])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,7 +297,9 @@ def _tied_features_answer(strongest: StrongestFeatures, size: float, chance: str
 
 def _single_feature_answer(row: Row, delta: Estimate, chance: str, level: float) -> Answer:
     """Return the sentence on the feature with the largest |delta|, corrected if it has a cut."""
-    name, rule, threshold = str(row["feature"]), row["rule"], row["cut"]
+    name = str(row["feature"])
+    rule = row["rule"]
+    threshold = row["cut"]
     subject = quote_if_ambiguous(name)
     if rule in (">", ">=") and isinstance(threshold, float):
         subject += f" ({rule} {threshold:.4g})"
@@ -309,15 +321,15 @@ def _single_feature_answer(row: Row, delta: Estimate, chance: str, level: float)
 
 def _sort_rows(rows: Sequence[Row], column: str) -> list[Row]:
     """Return the rows that have a value, the largest first."""
-    known = [row for row in rows if as_estimate(row[column]).value is not None]
-    return sorted(known, key=lambda row: -_value_or_zero(row[column]))
+    defined = [row for row in rows if as_estimate(row[column]).value is not None]
+    return sorted(defined, key=lambda row: -_value_or_zero(row[column]))
 
 
 def _leading_models(ranked: Sequence[Row], column: str) -> list[str]:
     """Return the first model, and those with the same value."""
     values = [_value_or_zero(row[column]) for row in ranked]
-    same = sum(isclose(value, values[0], rel_tol=0, abs_tol=EQUAL) for value in values)
-    return [str(row["model"]) for row in ranked[:same]]
+    n_equal = sum(isclose(value, values[0], rel_tol=0, abs_tol=EQUAL) for value in values)
+    return [str(row["model"]) for row in ranked[:n_equal]]
 
 
 def _value_or_zero(cell: object) -> float:

@@ -231,8 +231,8 @@ def _cross_fitted_features(counts: FeatureCounts) -> Bools:
 def _held_out_counts(counts: FeatureCounts) -> tuple[Floats, Floats]:
     """Return TP and FP, from held-out folds for features with a chosen threshold."""
     free = np.isnan(counts.held_tp)
-    undealt = np.isinf(counts.held_tp)
-    tp, fp = (np.where(undealt, np.nan, part) for part in (counts.held_tp, counts.held_fp))
+    is_unassigned = np.isinf(counts.held_tp)
+    tp, fp = (np.where(is_unassigned, np.nan, cells) for cells in (counts.held_tp, counts.held_fp))
     return np.where(free, counts.tp, tp), np.where(free, counts.fp, fp)
 
 
@@ -461,7 +461,7 @@ def _feature_parameters(
         features.roles,
         plane,
         options,
-        without="by",
+        omitted="by",
     )
 
 

@@ -32,32 +32,34 @@ LIMIT: dict[str, Any] = {
 CutChoice = Literal["median", "mean", "best", "soft"] | float
 
 
-def _accept_isometrics(flag: str, given: object) -> dict[str, tuple[float, ...]]:
-    named = to_mapping(flag, given, "measures to values")
+def _accept_isometrics(flag: str, value: object) -> dict[str, tuple[float, ...]]:
+    mapping = to_mapping(flag, value, "measures to values")
     lines = {
-        name: tuple(to_float(flag, v) for v in as_list(values)) for name, values in named.items()
+        name: tuple(to_float(flag, number) for number in as_list(numbers))
+        for name, numbers in mapping.items()
     }
-    for name, values in lines.items():
+    for name, numbers in lines.items():
         if name not in ISOMETRICS:
             hint = suggestion(name, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
             raise bad_option(f"{OPTION}{flag}{END}: '{name}' has no isometric lines", hint)
-        if outside := [value for value in values if not 0 <= value <= 1]:
-            raise bad_option(f"{OPTION}{flag}{END} {name}={outside[0]:g} is not between 0 and 1")
+        for number in numbers:
+            if not 0 <= number <= 1:
+                raise bad_option(f"{OPTION}{flag}{END} {name}={number:g} is not between 0 and 1")
     return lines
 
 
-def _accept_cut(flag: str, given: object) -> CutChoice | None:
+def _accept_cut(flag: str, value: object) -> CutChoice | None:
     """Return a number as a float, or the name of a rule; UsageError for other values."""
-    if given is None:
+    if value is None:
         return None
-    if isinstance(given, str) and given in CUTS:
-        return given  # type: ignore[return-value]
-    what = f"{OPTION}{flag}{END} '{given}' is neither a number nor one of {', '.join(CUTS)}"
-    if isinstance(given, str):
-        raise UsageError.new(what, "bad-cut", hint=suggestion(given, CUTS))
-    if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
-        raise bad_option(what)
-    cut = to_float(flag, given)
+    if isinstance(value, str) and value in CUTS:
+        return value  # type: ignore[return-value]
+    message = f"{OPTION}{flag}{END} '{value}' is neither a number nor one of {', '.join(CUTS)}"
+    if isinstance(value, str):
+        raise UsageError.new(message, "bad-cut", hint=suggestion(value, CUTS))
+    if isinstance(value, (bool, complex)) or not isinstance(value, (Number, SupportsFloat)):
+        raise bad_option(message)
+    cut = to_float(flag, value)
     if not math.isfinite(cut):
         raise bad_option(f"{OPTION}{flag}{END} {cut} is not a finite number")
     return cut
@@ -115,7 +117,7 @@ class ClassifierOptions(shared.RunOptions):
             )
         self.check_runs()
         if self.measure and self.runs:
-            what = (
+            message = (
                 f"{OPTION}--measure{END} needs independent rows, and several runs may have the "
                 "same rows"
             )
@@ -123,7 +125,7 @@ class ClassifierOptions(shared.RunOptions):
                 "for means over runs use "
                 f"{COMMAND}clfeval report --run COLUMN --measure MEASURE{END}"
             )
-            raise bad_option(what, hint)
+            raise bad_option(message, hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -194,10 +196,10 @@ class FeatureOptions:
 
     def check(self) -> None:
         """Raise UsageError for options of features without --features."""
-        given = changed_options(self)
-        if given and not self.features:
+        changed = changed_options(self)
+        if changed and not self.features:
             raise bad_option(
-                f"{OPTION}{given[0].flag}{END} is for features: add {SWITCH}--features{END}"
+                f"{OPTION}{changed[0].flag}{END} is for features: add {SWITCH}--features{END}"
             )
 
 

@@ -14,15 +14,15 @@ from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS
 from clfeval.measures.record import BALANCED
 from clfeval.methods import provenance
-from clfeval.methods.comparison_answer import (
+from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
+from clfeval.methods.estimates import Design
+from clfeval.methods.few_clusters import confidence_level, explain_missing_limits, has_few_clusters
+from clfeval.methods.label_comparisons import (
     SEED,
     best_model_rows,
     comparison_rows,
     slice_comparison_rows,
 )
-from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
-from clfeval.methods.estimates import Design
-from clfeval.methods.few_clusters import confidence_level, explain_missing_limits, has_few_clusters
 from clfeval.methods.measurement.run_means import (
     RowDifferences,
     Runs,
@@ -323,7 +323,8 @@ def _evaluate_curves(
         scores_by_slice = predictions.scores(i)
         digests[model.name] = scores_by_slice[None].digest()
         for label in sample.slices:
-            scores, curve = scores_by_slice[label], None
+            scores = scores_by_slice[label]
+            curve = None
             if scores.positives.sum() and scores.negatives.sum():
                 curve = PhiDeltaCurve.from_scores(scores)
                 points += point_rows(label, model.name, curve, point_limit)

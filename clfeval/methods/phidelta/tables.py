@@ -25,7 +25,6 @@ from clfeval.measures.odds import (
     phi_delta_of_counts,
 )
 from clfeval.measures.record import Population
-from clfeval.methods.comparison_answer import SEED
 from clfeval.methods.confidence_limits import exact_limits, measure_limits, search_ranges
 from clfeval.methods.estimates import (
     RANDOM,
@@ -37,6 +36,7 @@ from clfeval.methods.estimates import (
     estimate_column,
     rows_from_columns,
 )
+from clfeval.methods.label_comparisons import SEED
 from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.run_means import RunMean, RunValues
 from clfeval.methods.measurement.score_measures import bootstrap_limits
@@ -66,32 +66,39 @@ def corner_rows(populations: Sequence[Population]) -> list[Row]:
 
 
 def isometric_rows(
-    wanted: Sequence[tuple[str, tuple[float, ...]]], populations: Sequence[Population]
+    isometrics: Sequence[tuple[str, tuple[float, ...]]], populations: Sequence[Population]
 ) -> list[Row]:
-    """Return the points of every line at each prevalence: phi, delta, and phi_b, delta_b."""
-    rows: list[Row] = []
-    for one in populations:
-        for measure, value in ((name, value) for name, values in wanted for value in values):
-            for branch, (tp, fp) in enumerate(isometric_lines(measure, value, one.prevalence)):
-                places = np.stack(
-                    [*phi_delta(tp, fp), *phi_delta_at_prevalence(tp, fp, one.prevalence)], axis=1
-                )
-                rows += [
-                    {
-                        "measure": measure,
-                        "value": value,
-                        "prevalence": one.prevalence,
-                        "odds": one.odds,
-                        "branch": branch,
-                        "point": point,
-                        "phi": phi,
-                        "delta": delta,
-                        "phi_b": phi_b,
-                        "delta_b": delta_b,
-                    }
-                    for point, (phi, delta, phi_b, delta_b) in enumerate(places.tolist())
-                ]
-    return rows
+    """Return the points of every line at each prevalence: phi, delta, and phi_b, delta_b.
+
+    isometrics: the measures, and the values of each that have a line.
+    """
+    return [
+        row
+        for population in populations
+        for measure, values in isometrics
+        for value in values
+        for row in _line_rows(measure, value, population)
+    ]
+
+
+def _line_rows(measure: str, value: float, population: Population) -> Iterator[Row]:
+    """Yield the points of the lines of a value at a prevalence."""
+    p = population.prevalence
+    for branch, (tp, fp) in enumerate(isometric_lines(measure, value, p)):
+        places = np.stack([*phi_delta(tp, fp), *phi_delta_at_prevalence(tp, fp, p)], axis=1)
+        for point, (phi, delta, phi_b, delta_b) in enumerate(places.tolist()):
+            yield {
+                "measure": measure,
+                "value": value,
+                "prevalence": p,
+                "odds": population.odds,
+                "branch": branch,
+                "point": point,
+                "phi": phi,
+                "delta": delta,
+                "phi_b": phi_b,
+                "delta_b": delta_b,
+            }
 
 
 def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
@@ -115,12 +122,15 @@ def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
         "npv": (-p * value, n * (1 - value), n * (1 - value) - p * value),
     }[measure]
     # where a x + b y = c enters and leaves the unit square, but for rounding
-    met = [(x, (c - a * x) / b) for x in (0.0, 1.0) if b]
-    met += [((c - b * y) / a, y) for y in (0.0, 1.0) if a]
-    inside = [at for at in met if all(-1e-12 <= part <= 1 + 1e-12 for part in at)]
-    ends = sorted({tuple(round(min(max(part, 0.0), 1.0), 12) for part in at) for at in inside})
-    if len(ends) > 1:
-        first, last = np.array([ends[0], ends[-1]]).T
+    points = [(x, (c - a * x) / b) for x in (0.0, 1.0) if b]
+    points += [((c - b * y) / a, y) for y in (0.0, 1.0) if a]
+    on_square = {
+        (round(min(max(x, 0.0), 1.0), 12), round(min(max(y, 0.0), 1.0), 12))
+        for x, y in points
+        if -1e-12 <= x <= 1 + 1e-12 and -1e-12 <= y <= 1 + 1e-12
+    }
+    if len(on_square) > 1:
+        first, last = np.array([min(on_square), max(on_square)]).T
         yield first, last
 
 
@@ -133,9 +143,11 @@ def _information_lines(value: float, p: float) -> Iterator[Line]:
 
     def branch(sign: float) -> Line:
         # on the borders from the (anti-)oracle to both side corners
-        left, right = np.zeros(2), np.array([-1.0, 1.0])
-        ends, _ = bisect(lambda x: bits(x, sign * (1 - np.abs(x))) > value, left, right)
-        phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
+        oracle = np.zeros(2)
+        corners = np.array([-1.0, 1.0])
+        limits, _ = bisect(lambda x: bits(x, sign * (1 - np.abs(x))) > value, oracle, corners)
+        left, right = limits
+        phi = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
         highest = 1 - np.abs(phi)
         _, high = bisect(lambda y: bits(phi, sign * y) < value, np.zeros_like(phi), highest)
         high[[0, -1]] = highest[[0, -1]]
@@ -203,10 +215,12 @@ class PlaneCounts:
 
     def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
-        measure, cells, sure = CATALOG[name], Cells.at_prevalence(self.counts), level or self.level
+        measure = CATALOG[name]
+        cells = Cells.at_prevalence(self.counts)
+        level = level or self.level
         values = divide(*measure.share(cells)) if measure.share else measure.function(cells)
-        shares = Design(how=self.design.how)
-        bounds = None if sure is None else exact_limits(name, cells, level=sure, design=shares)
+        design = Design(method=self.design.method)
+        bounds = None if level is None else exact_limits(name, cells, level=level, design=design)
         return estimate_column(values, bounds, cells, measure.undefined)
 
     def measure_at(
@@ -215,70 +229,80 @@ class PlaneCounts:
         p: float | None = None,
         *,
         values: Floats | None = None,
-        known: Mapping[str, Limits] | None = None,
+        ranges: Mapping[str, Limits] | None = None,
     ) -> Estimates:
         """Return a measure of the two rates at a prevalence, by default that of the rows.
 
-        known: its limits, from `ranges_at`; computed if None.
+        ranges: its limits, from `ranges_at`; computed if None.
         """
-        measure, cells = CATALOG[name], Cells.at_prevalence(self.counts, p)
-        rates, by = cells.rates, "region"
+        measure = CATALOG[name]
+        cells = Cells.at_prevalence(self.counts, p)
         if measure.interval == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
-            line, by = a * rates[0] + b * rates[1] + shift, "linear"
+            line = a * cells.rates[0] + b * cells.rates[1] + shift
             values = line if values is None else np.where(np.isnan(line), np.nan, values)
         if values is None:
-            values = measure.function(cells.at_rates(*rates))
+            values = measure.function(cells.at_rates(*cells.rates))
             if p is None:  # F1 needs no row of each class
                 values = np.where(np.isnan(values), measure.function(cells.observed), values)
-        bounds, names = None, self.counts.models
-        if self.level is not None and self.design.how == "bootstrap":
-            found, _ = bootstrap_limits(
-                {name: measure.function},
-                cells,
-                np.arange(len(names)),
-                names,
-                IntervalSettings(self.level, "bootstrap", self.design.totals, RESAMPLES, SEED),
-                lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]), names[i]),
-            )
-            bounds = found[name]
-        elif self.level is not None:
-            bounds = measure_limits(
-                name, cells, level=self.level, design=self.design, by=by, known=known
-            )
+        bounds = self._limits_at(name, cells, ranges)
         return estimate_column(
             values, bounds, cells, measure.undefined if p is None else measure.undefined_at_odds
         )
 
+    def _limits_at(
+        self, name: str, cells: Cells, ranges: Mapping[str, Limits] | None
+    ) -> Limits | None:
+        """Return the limits of a measure of the two rates; ranges: those computed already."""
+        measure = CATALOG[name]
+        if self.level is None:
+            return None
+        if self.design.method != "bootstrap":
+            method = "linear" if measure.interval == "linear" else "region"
+            return measure_limits(
+                name, cells, level=self.level, design=self.design, by=method, known=ranges
+            )
+        names = self.counts.models
+        limits, _ = bootstrap_limits(
+            {name: measure.function},
+            cells,
+            np.arange(len(names)),
+            names,
+            IntervalSettings(self.level, "bootstrap", self.design.totals, RESAMPLES, SEED),
+            lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]), names[i]),
+        )
+        return limits[name]
+
     def ranges_at(self, p: float | None, names: Sequence[str]) -> dict[str, Limits]:
         """Return the limits of measures that are ranges over a score region, found together."""
-        if self.level is None or self.design.how == "bootstrap":
+        if self.level is None or self.design.method == "bootstrap":
             return {}
         cells = Cells.at_prevalence(self.counts, p)
         return search_ranges(names, cells, level=self.level, design=self.design, by="region")
 
     def position(self) -> tuple[Estimates, Estimates]:
         """Return the estimates of phi and delta."""
-        phi, delta = self.divided(lambda *table: np.stack(phi_delta_of_counts(*table)))
+        phi, delta = self.quotient(lambda *table: np.stack(phi_delta_of_counts(*table)))
         return self.measure_at("phi", values=phi), self.measure_at("delta", values=delta)
 
     def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, by a single division."""
         return self.measure_at(
             "accuracy_u",
-            values=self.divided(lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)),
+            values=self.quotient(lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)),
         )
 
-    def divided(self, formula: Callable[..., Floats]) -> Floats:
+    def quotient(self, formula: Callable[..., Floats]) -> Floats:
         """Return a quotient of products of TP, FP, positives and negatives, by one division."""
         counts = self.counts
-        parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
-        products = safe_for_products(*parts)
-        found = formula(*products)
+        cells = (counts.tp, counts.fp, counts.positives, counts.negatives)
+        products = safe_for_products(*cells)
+        quotients = formula(*products)
         if products[0] is not counts.tp:  # the small ones fit as they are
-            fits = np.maximum(counts.positives, counts.negatives).astype(np.float64) ** 2 < 2.0**61
-            found[..., fits] = formula(*(part[fits] for part in parts))
-        return found
+            larger = np.maximum(counts.positives, counts.negatives)
+            is_small = larger.astype(np.float64) ** 2 < 2.0**61
+            quotients[..., is_small] = formula(*(cell[is_small] for cell in cells))
+        return quotients
 
     def rates(self, thresholds: Mapping[str, float | None]) -> CellColumns:
         """Return the columns of threshold, counts, sensitivity and specificity."""
@@ -297,13 +321,14 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     prevalence. `region_*`: simultaneous intervals of phi and delta.
     """
     phi, delta = plane.position()
-    read = [interpret_position(*pair) for pair in zip(phi, delta, strict=True)]
+    interpretations = [interpret_position(*pair) for pair in zip(phi, delta, strict=True)]
     # the two are independent: intervals at the square root of the level cover both at the level
-    each = None if plane.level is None else math.sqrt(plane.level)
+    rate_level = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
     even = ("precision", "npv", *NON_SHARE_MEASURES)
-    known, own = plane.ranges_at(0.5, even), plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
-    error = plane.divided(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
+    even_ranges = plane.ranges_at(0.5, even)
+    ranges = plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
+    error = plane.quotient(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
     return rows_from_columns(
         {
             "slice": plane.labels,
@@ -311,19 +336,19 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
             **plane.rates(thresholds),
             "phi": phi,
             "delta": delta,
-            "reading": [words for words, _ in read],
-            "reading_withheld": [why for _, why in read],
+            "reading": [words for words, _ in interpretations],
+            "reading_withheld": [reason for _, reason in interpretations],
             "accuracy_u": plane.accuracy_u(),
             "error_u": plane.measure_at("error_u", values=error),
-            **{f"{name}_u": plane.measure_at(name, 0.5, known=known) for name in even},
+            **{f"{name}_u": plane.measure_at(name, 0.5, ranges=even_ranges) for name in even},
             **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-            **{name: plane.measure_at(name, known=own) for name in NON_SHARE_MEASURES},
+            **{name: plane.measure_at(name, ranges=ranges) for name in NON_SHARE_MEASURES},
             **{
-                name: plane.measure_at(name, values=CATALOG[name].function(cells), known=own)
+                name: plane.measure_at(name, values=CATALOG[name].function(cells), ranges=ranges)
                 for name in PRIOR
             },
             **{
-                f"region_{name}": plane.share(name, level=each)
+                f"region_{name}": plane.share(name, level=rate_level)
                 for name in ("sensitivity", "specificity")
             },
         }
@@ -333,21 +358,21 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
 def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> list[Row]:
     """Return, per slice, population and model, phi_b, delta_b and the measures there."""
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
-    place: dict[Any, int] = {label: i for i, label in enumerate(dict.fromkeys(plane.labels))}
+    position: dict[Any, int] = {label: i for i, label in enumerate(dict.fromkeys(plane.labels))}
     rows = [
         row
-        for one in populations
+        for population in populations
         for row in rows_from_columns(
             {
                 "slice": plane.labels,
                 "model": plane.counts.models,
-                "prevalence": [one.prevalence] * len(plane.labels),
-                "odds": [one.odds] * len(plane.labels),
-                **{name: plane.measure_at(name, one.prevalence) for name in names},
+                "prevalence": [population.prevalence] * len(plane.labels),
+                "odds": [population.odds] * len(plane.labels),
+                **{name: plane.measure_at(name, population.prevalence) for name in names},
             }
         )
     ]
-    return sorted(rows, key=lambda row: place[row["slice"]])
+    return sorted(rows, key=lambda row: position[row["slice"]])
 
 
 def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -367,13 +392,13 @@ def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list
 
 def run_values(plane: PlaneCounts) -> RunValues:
     """Return delta and phi by measure and model, then by run, in the format of a report."""
-    found: dict[tuple[str, str], dict[str, Estimate]] = {}
-    counted = Cells.at_prevalence(plane.counts).observed
+    values: dict[tuple[str, str], dict[str, Estimate]] = {}
+    tables = Cells.at_prevalence(plane.counts).observed
     for metric in COMPARED:
-        each = plane.measure_at(metric, values=CATALOG[metric].function(counted))
-        for model, run, one in zip(plane.counts.models, plane.labels, each, strict=True):
-            found.setdefault((metric, model), {})[str(run)] = one
-    return found
+        estimates = plane.measure_at(metric, values=CATALOG[metric].function(tables))
+        for model, run, value in zip(plane.counts.models, plane.labels, estimates, strict=True):
+            values.setdefault((metric, model), {})[str(run)] = value
+    return values
 
 
 def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
@@ -381,22 +406,20 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
 
     SD and covariance divide by runs - 1; spread: the root of the sum of both variances.
     """
-    of = {(one.metric, one.model): one for one in means}
+    by_measure = {(mean.metric, mean.model): mean for mean in means}
     rows: list[Row] = []
-    for model in dict.fromkeys(one.model for one in means):
-        delta, phi = (of[metric, model] for metric in COMPARED)
+    for model in dict.fromkeys(mean.model for mean in means):
+        delta, phi = (by_measure[metric, model] for metric in COMPARED)
         mean = delta.mean
         value, low, high = (
-            None if end is None else (1 + end) / 2 for end in (mean.value, mean.low, mean.high)
+            None if limit is None else (1 + limit) / 2
+            for limit in (mean.value, mean.low, mean.high)
         )
         covariance = bias = variance = None
         if phi.sd is not None and delta.sd is not None:
-            xy = [
-                [one.value for one in values[metric, model].values() if one.value is not None]
-                for metric in COMPARED
-            ]
-            covariance, at = float(np.cov(np.array(xy), ddof=1)[0, 1]), phi.mean.value or 0.0
-            bias = "low" if abs(at) <= BIAS else f"towards {_class_side(at)}"
+            covariance = _covariance(values, model)
+            mean_phi = phi.mean.value or 0.0
+            bias = "low" if abs(mean_phi) <= BIAS else f"towards {_class_side(mean_phi)}"
             variance = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
         rows.append(
             {
@@ -415,6 +438,15 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
             }
         )
     return rows
+
+
+def _covariance(values: RunValues, model: str) -> float:
+    """Return the covariance over runs of the two measures of a model, where they are defined."""
+    columns = [
+        [run.value for run in values[metric, model].values() if run.value is not None]
+        for metric in COMPARED
+    ]
+    return float(np.cov(np.array(columns), ddof=1)[0, 1])
 
 
 def _class_side(phi: float) -> str:

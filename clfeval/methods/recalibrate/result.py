@@ -260,7 +260,7 @@ def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
         resolved = {"positive": None, "negative": [], "classes": list(predictions.order)}
     resolved["prevalence"] = None if population is None else population.prevalence
     order = "positive negative classes method level seed prevalence missing"
-    return build_parameters(order, resolved, options, sample.roles, without="by")
+    return build_parameters(order, resolved, options, sample.roles, omitted="by")
 
 
 def _signature(sample: Sample, options: RecalibrateOptions, digests: Sequence[str]) -> str:

@@ -100,7 +100,8 @@ def follow_difference_signs(
     contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
 ) -> DifferenceSigns:
     """Return the signs of differences of pairs (q,), by part, on a fine grid of `ratios` (g,)."""
-    k, size = contest.models_per_part, len(ratios)
+    k = contest.models_per_part
+    size = len(ratios)
     signs_by_pair = DifferenceSigns.unmeasured(len(first))
     parts_at_once = max(1, _CELLS // (k * size))
     pairs_at_once = max(1, _BLOCK // size)
@@ -143,7 +144,7 @@ def find_crossings(
             for turn, (*_, d_tp, d_fp) in zip(signs.turns, differences, strict=True)
             if d_tp or d_fp
         ]
-        crossings = _halved_down(contest, ratios, turns)
+        crossings = _bisect_turns(contest, ratios, turns)
         uncrossed = np.setdiff1d(uncrossed, [crossing[0] for crossing in crossings])
         signs = signs.without_turns(uncrossed)
     columns = list(zip(*crossings, strict=True)) or [()] * 4
@@ -180,55 +181,82 @@ def _linear_crossings(
     return crossings
 
 
-def _halved_down(
+def _bisect_turns(
     contest: PairwiseComparison, ratios: Floats, turns: Sequence[Turn]
 ) -> list[Crossing]:
     """Return the pair, its leaders below and above, and odds of each crossing, by bisection."""
     if not turns:
         return []
-    pair, i, j, ahead, left, right = (np.array(part) for part in zip(*turns, strict=True))
-    low, high = ratios[left], ratios[right]
+    columns = zip(*turns, strict=True)
+    pair, i, j, sign, left, right = (np.array(column) for column in columns)
+    low = ratios[left]
+    high = ratios[right]
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)
-        here = contest.signs(contest.function(i, middle), contest.function(j, middle))
-        low = np.where((here == ahead) | (here == 0), middle, low)
-        high = np.where(here == ahead, high, middle)
-    below, above = np.where(ahead > 0, i, j), np.where(ahead > 0, j, i)
-    parts = (pair, below, above, np.sqrt(low * high))
-    return list(zip(*(part.tolist() for part in parts), strict=True))
+        middle_sign = contest.signs(contest.function(i, middle), contest.function(j, middle))
+        low = np.where((middle_sign == sign) | (middle_sign == 0), middle, low)
+        high = np.where(middle_sign == sign, high, middle)
+    below = np.where(sign > 0, i, j)
+    above = np.where(sign > 0, j, i)
+    crossings = (pair, below, above, np.sqrt(low * high))
+    return list(zip(*(column.tolist() for column in crossings), strict=True))
 
 
 def add_crossing_limits(
-    contest: PairwiseComparison, found: Crossings, ends: tuple[float, float]
+    contest: PairwiseComparison, crossings: Crossings, limits: tuple[float, float]
 ) -> Crossings:
     """Return the crossings with the nearest odds, on either side, where a lead excludes 0."""
-    many = len(found.ratio)
-    if contest.level is None or not many:
-        return found
+    if contest.level is None or not len(crossings.ratio):
+        return crossings
     # on the left of each crossing, then on the right
-    leaders = np.concatenate([found.below, found.above])
-    others = np.concatenate([found.above, found.below])
-    near, start = np.tile(np.log(found.ratio), (2, 2))
-    side, end = np.repeat([-1.0, 1.0], many), np.repeat(np.log(ends), many)
-    far, step, looking = np.full(len(start), np.nan), _STEP, np.arange(len(start))
-    while len(looking):
-        at, last = start[looking] + side[looking] * step, end[looking]
-        at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
-        yes = contest.leads(leaders[looking], others[looking], np.exp(at))
-        far[looking[yes]], near[looking[~yes]] = at[yes], at[~yes]
-        looking = looking[~yes & (at != last)]
-        step *= _GROWTH
-    some = np.flatnonzero(~np.isnan(far))
-    leaders, others = leaders[some], others[some]
-    if len(some):
-        _, far[some] = bisect(
-            lambda at: ~contest.leads(leaders, others, np.exp(at)),
-            near[some],
-            far[some],
+    leaders = np.concatenate([crossings.below, crossings.above])
+    others = np.concatenate([crossings.above, crossings.below])
+    start = np.tile(np.log(crossings.ratio), 2)
+    inner, outer = _bracket_limits(contest, leaders, others, start, limits)
+    limited = np.flatnonzero(~np.isnan(outer))
+    leaders = leaders[limited]
+    others = others[limited]
+    if len(limited):
+        _, outer[limited] = bisect(
+            lambda log_odds: ~contest.leads(leaders, others, np.exp(log_odds)),
+            inner[limited],
+            outer[limited],
             times=_SETTLED,
         )
-    low, high = np.exp(far).reshape(2, -1)
-    return replace(found, low=low, high=high)
+    low, high = np.exp(outer).reshape(2, -1)
+    return replace(crossings, low=low, high=high)
+
+
+def _bracket_limits(
+    contest: PairwiseComparison,
+    leaders: Ints,
+    others: Ints,
+    start: Floats,
+    limits: tuple[float, float],
+) -> tuple[Floats, Floats]:
+    """Return log odds before and after a lead becomes significant, on both sides of crossings.
+
+    start: log odds of the crossings, of all left sides, then of all right sides. The second is NaN
+    where the lead is not significant up to the limits.
+    """
+    side = np.repeat([-1.0, 1.0], len(start) // 2)
+    end = np.repeat(np.log(limits), len(start) // 2)
+    inner = start.copy()
+    outer = np.full(len(start), np.nan)
+    step = _STEP
+    remaining = np.arange(len(start))
+    while len(remaining):
+        last = end[remaining]
+        log_odds = start[remaining] + side[remaining] * step
+        log_odds = np.where(
+            side[remaining] < 0, np.maximum(log_odds, last), np.minimum(log_odds, last)
+        )
+        is_led = contest.leads(leaders[remaining], others[remaining], np.exp(log_odds))
+        outer[remaining[is_led]] = log_odds[is_led]
+        inner[remaining[~is_led]] = log_odds[~is_led]
+        remaining = remaining[~is_led & (log_odds != last)]
+        step *= _GROWTH
+    return inner, outer
 
 
 def _rate_differences(
@@ -236,81 +264,104 @@ def _rate_differences(
 ) -> Iterator[tuple[int, int, float, float]]:
     """Yield i, j, tp_i - tp_j, fp_i - fp_j, as rates times all totals: whole numbers stay exact."""
     c = contest.counts
-    cells = (part.tolist() for part in (c.positives, c.negatives, c.tp, c.fp))
-    tables = list(zip(*cells, strict=True))
+    columns = (column.tolist() for column in (c.positives, c.negatives, c.tp, c.fp))
+    tables = list(zip(*columns, strict=True))
     for i, j in pairs:
-        (p1, n1, tp1, fp1), (p2, n2, tp2, fp2) = tables[i], tables[j]
+        p1, n1, tp1, fp1 = tables[i]
+        p2, n2, tp2, fp2 = tables[j]
         yield i, j, (tp1 * p2 - tp2 * p1) * n1 * n2, (fp1 * n2 - fp2 * n1) * p1 * p2
 
 
-def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
+def lead_tables(sample: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return the leading models over the swept odds, or else over the full range."""
     populations = (*(options.swept or sweep_populations(FULL_SWEEP, 2)), *options.populations)
-    looked_at, crossovers, winners = [one.ratio for one in populations], list[Row](), list[Row]()
-    alike: dict[int, list[str | None]] = {}  # slices with equally many models share one level
-    for label, counts in given.slices.items():
-        alike.setdefault(len(counts.models), []).append(label)
-    for many, labels in alike.items():
-        contest = compare_pairs(given, labels, options)
-        if options.measure or options.reference or many <= MOST_PAIRED:
-            ends = min(looked_at), max(looked_at)
+    ratios = [population.ratio for population in populations]
+    limits = (min(ratios), max(ratios))
+    crossovers = list[Row]()
+    winners = list[Row]()
+    for n_models, labels in _labels_by_size(sample).items():
+        contest = compare_pairs(sample, labels, options)
+        if options.measure or options.reference or n_models <= MOST_PAIRED:
             crossovers += (
                 row
-                for row in crossover_rows(labels, contest, ends)
+                for row in crossover_rows(labels, contest, limits)
                 if options.reference in (None, row["first"], row["second"])
             )
-        places = [slice_populations(given, label, options) for label in labels]
+        places = [slice_populations(sample, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
-            chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
-            winners += winner_rows(labels, contest, chosen, options)
-    place: dict[Any, int] = {label: i for i, label in enumerate(given.slices)}
+            places_of_kinds = [
+                (part, *place)
+                for part, part_places in enumerate(places)
+                for place in part_places
+                if place[0] in kinds
+            ]
+            winners += winner_rows(labels, contest, places_of_kinds, options)
+    position: dict[Any, int] = {label: i for i, label in enumerate(sample.slices)}
     for rows in (crossovers, winners):
-        rows.sort(key=lambda row: place[row["slice"]])
+        rows.sort(key=lambda row: position[row["slice"]])
     tables: dict[str, Rows] = {"crossovers": crossovers} if crossovers else {}
     return tables | {"winners": winners}
 
 
+def _labels_by_size(sample: Sample) -> dict[int, list[str | None]]:
+    """Return the slices by their number of models: those with equally many share one level."""
+    labels: dict[int, list[str | None]] = {}
+    for label, counts in sample.slices.items():
+        labels.setdefault(len(counts.models), []).append(label)
+    return labels
+
+
 def crossover_rows(
-    labels: Sequence[str | None], contest: PairwiseComparison, ends: tuple[float, float]
+    labels: Sequence[str | None], contest: PairwiseComparison, limits: tuple[float, float]
 ) -> Iterator[Row]:
     """Yield a row for every crossing of every pair of models, and one for a pair without any.
 
     The limits are the prevalences, on either side, beyond which the interval of the difference
-    excludes 0, or None. `ends` are odds, the lower first. The value is a prevalence inside them, or
-    None and the reason: `none`, `identical`, `invariant` or `undefined`. Intervals of a part are
+    excludes 0, or None. `limits` are odds, the lower first. The value is a prevalence between them,
+    or None and the reason: `none`, `identical`, `invariant` or `undefined`. Intervals of a part are
     simultaneous over every class ratio and pair.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
-    k, names, measure = contest.models_per_part, contest.counts.models, contest.measure.id
+    k = contest.models_per_part
+    names = contest.counts.models
     pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
     contest = contest.simultaneous(len(pairs), everywhere=True)
-    every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
-    first, second = every[:, 0], every[:, 1]
-    found, rest, seen = find_crossings(contest, np.geomspace(*ends, _GRID), first, second)
-    cells = [*_crossing_cells(contest, add_crossing_limits(contest, found, ends))]
-    cells += _no_crossing_cells(contest, ends, first[rest], second[rest], seen)
-    whose = np.concatenate([found.pair, rest])
-    for place in np.argsort(whose, kind="stable").tolist():
-        i, j = every[whose[place]].tolist()
-        who = {"slice": labels[i // k], "measure": measure, "first": names[i], "second": names[j]}
-        yield {**who, **cells[place]}
+    pairs = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)  # of each part
+    first = pairs[:, 0]
+    second = pairs[:, 1]
+    ratios = np.geomspace(*limits, _GRID)
+    crossings, uncrossed, signs = find_crossings(contest, ratios, first, second)
+    cells = [*_crossing_cells(contest, add_crossing_limits(contest, crossings, limits))]
+    cells += _no_crossing_cells(contest, limits, first[uncrossed], second[uncrossed], signs)
+    pair_of_cells = np.concatenate([crossings.pair, uncrossed])
+    for place in np.argsort(pair_of_cells, kind="stable").tolist():
+        i, j = pairs[pair_of_cells[place]].tolist()
+        yield {
+            "slice": labels[i // k],
+            "measure": contest.measure.id,
+            "first": names[i],
+            "second": names[j],
+            **cells[place],
+        }
 
 
-def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[dict[str, Any]]:
+def _crossing_cells(contest: PairwiseComparison, crossings: Crossings) -> Iterator[dict[str, Any]]:
     """Yield the cells of each crossing."""
     names = contest.counts.models
-    parts = (found.below, found.above, found.ratio, found.low, found.high)
-    for i, j, ratio, *limits in zip(*(part.tolist() for part in parts), strict=True):
+    columns = (crossings.below, crossings.above, crossings.ratio, crossings.low, crossings.high)
+    for i, j, ratio, *limits in zip(*(column.tolist() for column in columns), strict=True):
         low, high = (None if r != r else r / (1 + r) for r in limits)
-        below, above, at = names[i], names[j], Population.from_ratio(ratio)
-        where = f"below prevalence {at.prevalence:.3g} ({at.rough})"
-        verdict = f"{below} leads {where}, {above} above"
+        below = names[i]
+        above = names[j]
+        population = Population.from_ratio(ratio)
+        verdict = f"{below} leads below prevalence {population.prevalence:.3g} "
+        verdict += f"({population.rough}), {above} above"
         if contest.level is not None and None in (low, high):
-            one = f"only the lead of {below if low is not None else above}"
-            verdict += f"; {'neither lead' if low is high else one} is significant"
+            lead = f"only the lead of {below if low is not None else above}"
+            verdict += f"; {'neither lead' if low is high else lead} is significant"
         yield {
-            "crossing": Estimate(at.prevalence, low, high),
-            "odds": at.odds,
+            "crossing": Estimate(population.prevalence, low, high),
+            "odds": population.odds,
             "leads_below": below,
             "leads_above": above,
             "verdict": verdict,
@@ -319,42 +370,38 @@ def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[d
 
 def _no_crossing_cells(
     contest: PairwiseComparison,
-    ends: tuple[float, float],
+    limits: tuple[float, float],
     first: Ints,
     second: Ints,
-    seen: DifferenceSigns,
+    signs: DifferenceSigns,
 ) -> Iterator[dict[str, Any]]:
     """Yield the reason for no crossing, the leader, and whether its lead is significant."""
-    low, high = (Population.from_ratio(end).rough for end in ends)
-    ahead = np.where(seen.balance > 0, first, second)
-    pairs = np.concatenate([ahead, first + second - ahead])
-    some, place = np.unique(pairs, return_inverse=True)
-    one, other = place.reshape(2, -1)
-    leads = np.array(
-        [  # at a few odds
-            contest.significant(one, other, some, np.full(len(some), ratio))
-            for ratio in np.geomspace(*ends, _LOOKS)
-        ]
-    )
-    parts = (seen.defined, seen.differ, ahead, leads.all(axis=0), leads.any(axis=0))
-    for defined, differ, leader, everywhere, some_of_it in zip(
-        *(x.tolist() for x in parts), strict=True
+    low, high = (Population.from_ratio(ratio).rough for ratio in limits)
+    leaders = np.where(signs.balance > 0, first, second)
+    leads = _significant_leads(contest, leaders, first + second - leaders, limits)
+    columns = (signs.defined, signs.differ, leaders, leads.all(axis=0), leads.any(axis=0))
+    for defined, differ, leader, everywhere, somewhere in zip(
+        *(column.tolist() for column in columns), strict=True
     ):
-        reason, name, words = "none", None, ""
+        reason = "none"
+        name = None
+        words = ""
         if not defined:
-            reason, words = "undefined", "undefined for at least one model"
+            reason = "undefined"
+            words = "undefined for at least one model"
         elif not differ:
-            reason, words = "identical", "equal at every class ratio"
+            reason = "identical"
+            words = "equal at every class ratio"
         else:
             name = contest.counts.models[leader]
             if contest.measure.invariant:
-                reason, words = "invariant", "does not depend on the class ratio; "
+                reason = "invariant"
+                words = "does not depend on the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
-                where = (
-                    "everywhere" if everywhere else "at some ratios" if some_of_it else "nowhere"
-                )
-                words += f"; its lead is significant {where}"
+                extent = "at some ratios" if somewhere else "nowhere"
+                extent = "everywhere" if everywhere else extent
+                words += f"; its lead is significant {extent}"
         yield {
             "crossing": Estimate(None, reason=reason),
             "odds": None,
@@ -362,3 +409,17 @@ def _no_crossing_cells(
             "leads_above": name,
             "verdict": f"none: {words}",
         }
+
+
+def _significant_leads(
+    contest: PairwiseComparison, leaders: Ints, others: Ints, limits: tuple[float, float]
+) -> Bools:
+    """Return whether leads of pairs (q,) are significant at a few odds between limits, (r, q)."""
+    models, positions = np.unique(np.concatenate([leaders, others]), return_inverse=True)
+    first, second = positions.reshape(2, -1)
+    return np.array(
+        [
+            contest.significant(first, second, models, np.full(len(models), ratio))
+            for ratio in np.geomspace(*limits, _LOOKS)
+        ]
+    )

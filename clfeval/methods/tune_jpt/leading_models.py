@@ -49,7 +49,8 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
             np.repeat(weight, k),
             np.repeat(rows, k),
         )
-    sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
+    sizes = np.stack([counts.positives, counts.negatives])
+    total = counts.rows
     rates = divide(np.stack([counts.tp, counts.fp]), sizes)
     covariance = divide(rates * (1 - rates), sizes) * divide(total, total - 1)
     return RateCovariance(
@@ -59,16 +60,17 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
 
 def _part_covariance(patterns: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
     """Return covariance, differ, sizes, weight and parts of `RateCovariance` of a part."""
-    n, owned = patterns.n, patterns.clusters
+    n = patterns.n
+    clusters = patterns.clusters
     classes = [_class_covariance(patterns, rows) for rows in (patterns.truth, ~patterns.truth)]
     covariances, differ, influence = zip(*classes, strict=True)
-    if owned is None:
+    if clusters is None:
         units = float(n.sum())
         independent = np.zeros_like(covariances[0])
         products = np.block([[covariances[0], independent], [independent, covariances[1]]])
     else:
-        units = 0.0 if owned.too_few else owned.size
-        products = owned.products(np.concatenate(influence))
+        units = 0.0 if clusters.too_few else clusters.size
+        products = clusters.products(np.concatenate(influence))
     weight = float(n.sum() / class_sizes(patterns, 2).sum())
     sizes = effective_class_sizes(patterns, 2)[::-1]  # of negatives first
     return mean_covariance(products, 1.0, units), np.array(differ), sizes, weight, units
@@ -113,8 +115,8 @@ class PairwiseComparison:
 
     def function(self, models: Ints, ratios: Floats) -> Floats:
         """Return the measure of models at ratios, (m,) each."""
-        found = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
-        return np.asarray(found, np.float64)
+        values = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
+        return np.asarray(values, np.float64)
 
     def simultaneous(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
         """Return the comparison with simultaneous intervals, everywhere: at every class ratio.
@@ -133,30 +135,31 @@ class PairwiseComparison:
         """Return 1 where the first value is better, -1 where the second is, 0: up to rounding."""
         with np.errstate(invalid="ignore"):
             gap = self.sign * (a - b)
-            same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
-        return np.where(same | (a == b), 0.0, np.sign(gap))
+            is_equal = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
+        return np.where(is_equal | (a == b), 0.0, np.sign(gap))
 
     def leads(self, first: Ints, second: Ints, ratios: Floats) -> Bools:
         """Return whether `first` is significantly better than `second` at ratios, (m,) each."""
-        places, models = np.arange(len(first)), np.concatenate([first, second])
+        places = np.arange(len(first))
+        models = np.concatenate([first, second])
         return self.significant(places, places + len(first), models, np.tile(ratios, 2))
 
     def significant(self, first: Ints, second: Ints, models: Ints, ratios: Floats) -> Bools:
         """Return whether intervals of differences exclude 0, (q,); models, ratios: (e,)."""
         if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
-        known = self.rates.measures_at_odds(self.measure, models, ratios)
-        _, low, high = known.intervals(first, second, level=self.level)
+        estimates = self.rates.measures_at_odds(self.measure, models, ratios)
+        _, low, high = estimates.intervals(first, second, level=self.level)
         return np.asarray((low > 0) if self.sign > 0 else (high < 0))
 
 
 def compare_pairs(
-    given: Sample, labels: Sequence[str | None], options: TuneOptions
+    sample: Sample, labels: Sequence[str | None], options: TuneOptions
 ) -> PairwiseComparison:
     """Return the pairwise comparison of models in slices with equally many models."""
-    patterns = [given.patterns[label] for label in labels if label in given.patterns]
-    _, counts = concatenate_counts({label: given.slices[label] for label in labels})
-    level = confidence_level(given.patterns, options.confidence) if given.sampled else None
+    patterns = [sample.patterns[label] for label in labels if label in sample.patterns]
+    _, counts = concatenate_counts({label: sample.slices[label] for label in labels})
+    level = confidence_level(sample.patterns, options.confidence) if sample.sampled else None
     measure = CATALOG[str(options.compared)].with_settings(
         beta=options.beta, stakes=options.outcome_costs
     )
@@ -164,25 +167,27 @@ def compare_pairs(
     return PairwiseComparison(measure, counts, rates, level, parts=len(labels))
 
 
-def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
+def reference_comparisons(sample: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
     """Yield differences from a reference at each target, by `ppv:prevalence=0.02` and the like."""
-    contest = compare_pairs(given, [None], options)
-    places = slice_populations(given, None, options)
+    contest = compare_pairs(sample, [None], options)
+    places = slice_populations(sample, None, options)
     kind = "target" if options.populations else places[0][0]
-    models, level = np.arange(contest.models_per_part), contest.level or 0.0
-    for its, population in places:
-        if its != kind or contest.rates is None:
+    models = np.arange(contest.models_per_part)
+    level = contest.level or 0.0
+    for place_kind, population in places:
+        if place_kind != kind or contest.rates is None:
             continue
-        known = contest.rates.measures_at_odds(
+        measures = contest.rates.measures_at_odds(
             contest.measure, models, np.full(len(models), population.ratio)
         )
-        at = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
-        one = known.paired(f"{contest.measure.id}{at}", models)
-        pairs = family_pairs(reference, one.models)
-        family = adjusted_family(one, pairs, level=level, seed=options.seed)
+        suffix = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
+        estimates = measures.paired(f"{contest.measure.id}{suffix}", models)
+        pairs = family_pairs(reference, estimates.models)
+        family = adjusted_family(estimates, pairs, level=level, seed=options.seed)
         if family is not None:
-            values = [Estimate(value) for value in one.values.tolist()]
-            rows, margin = float(contest.counts.rows[0]), options.least_difference
+            values = [Estimate(value) for value in estimates.values.tolist()]
+            rows = float(contest.counts.rows[0])
+            margin = options.least_difference
             yield from reference_rows(family, values, rows, reference, margin=margin)
 
 
@@ -203,7 +208,8 @@ def winner_rows(
     """
     if not places:
         return
-    margin, is_tested = options.least_difference, contest.level is not None
+    margin = options.least_difference
+    is_tested = contest.level is not None
     leaders = _leading_models(contest, places, options)
     for (part, kind, population), leader in zip(places, leaders, strict=True):
         row: dict[str, Any] = {
@@ -248,7 +254,8 @@ class LeadingModel:
 
     def cells(self, *, is_tested: bool) -> dict[str, Any]:
         """Return the columns `leader`, `value`, `winner` and `tied`; is_tested: with a level."""
-        name, rivals = self.models[self.place], self.rivals
+        name = self.models[self.place]
+        rivals = self.rivals
         tied = [self.models[j] for j in rivals if self.tied[j]]
         wins = self.defined and not tied and bool(rivals) and is_tested
         return {
@@ -312,7 +319,8 @@ def _leading_models(
     contest: PairwiseComparison, places: Sequence[tuple[int, str, Population]], options: TuneOptions
 ) -> Iterator[LeadingModel]:
     """Yield the best model of each place; of equal values the first."""
-    k, names = contest.models_per_part, contest.counts.models
+    k = contest.models_per_part
+    names = contest.counts.models
     at_ratios = ModelsAtRatios.from_places(contest, places)
     tests = _test_leaders(contest, at_ratios, options, swept=places[0][1] == "sweep")
     undefined = np.isnan(at_ratios.values)
@@ -393,7 +401,8 @@ def _margin_cells(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
             change = Change(none, none, lead, float(lead.low <= 0))
             verdicts[name] = change.verdict("", 0.5, margin=margin, best="max")
             limits.append(lead.low)
-    distinct, verdict = {*verdicts.values()}, None
+    distinct = {*verdicts.values()}
+    verdict = None
     if verdicts and len(verdicts) == len(leads):
         mixed = UNDECIDED if UNDECIDED in distinct else NOT_WORSE
         verdict = distinct.pop() if len(distinct) == 1 else mixed

@@ -67,17 +67,16 @@ def sweep_populations(
     """
     left, dots, right = text.partition("..")
     if not dots or right.startswith("."):
-        what, hint = (
-            "is not a range of class ratios",
-            f"write {OPTION}--sweep P:N..P:N{END}, as {FULL_SWEEP}",
-        )
-        raise UsageError.new(f"{OPTION}--sweep{END} '{text}' {what}", "bad-odds", hint=hint)
-    ends = [Population.from_odds(end, "--sweep") for end in (left, right)]
-    if ends[0].ratio == ends[1].ratio:
+        message = f"{OPTION}--sweep{END} '{text}' is not a range of class ratios"
+        hint = f"write {OPTION}--sweep P:N..P:N{END}, as {FULL_SWEEP}"
+        raise UsageError.new(message, "bad-odds", hint=hint)
+    limits = [Population.from_odds(end, "--sweep") for end in (left, right)]
+    if limits[0].ratio == limits[1].ratio:
         raise bad_option(f"{OPTION}--sweep{END} '{text}' has two equal limits")
-    ends += targets if text == FULL_SWEEP else ()
-    first, *_, last = sorted(ends, key=lambda one: one.ratio)
-    low, high = math.log10(first.ratio), math.log10(last.ratio)
+    limits += targets if text == FULL_SWEEP else ()
+    first, *_, last = sorted(limits, key=lambda population: population.ratio)
+    low = math.log10(first.ratio)
+    high = math.log10(last.ratio)
     step = (high - low) / (points - 1)
     inner = (float(f"{10 ** (low + i * step):.12g}") for i in range(1, points - 1))
     return (first, *map(Population.from_ratio, inner), last)
@@ -98,19 +97,19 @@ def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
     from clfeval.measures.odds import JPT
     from clfeval.methods.measurement.requested_measures import SETS
 
-    found: dict[str, None] = {}
-    known = tunable_measures()
+    measures: dict[str, None] = {}
+    tunable = tunable_measures()
     for text in names:
         key = text.strip().casefold()
         if key not in SETS:
-            found[_parse_measure_name(flag, text)] = None
+            measures[_parse_measure_name(flag, text)] = None
             continue
-        if key not in known.sets:
-            what = f"{OPTION}{flag}{END}: set '{key}' has no measure of a 2 x 2 table alone"
-            raise UsageError.new(what, "unknown-measure", hint=MADE_OF_SCORES)
-        plain = (one for one in known.ids if "stakes" not in CATALOG[one].takes)
-        found |= dict.fromkeys(one for one in plain if one in JPT or key != "default")
-    return tuple(found)
+        if key not in tunable.sets:
+            message = f"{OPTION}{flag}{END}: set '{key}' has no measure of a 2 x 2 table alone"
+            raise UsageError.new(message, "unknown-measure", hint=MADE_OF_SCORES)
+        costless = (name for name in tunable.ids if "stakes" not in CATALOG[name].takes)
+        measures |= dict.fromkeys(name for name in costless if name in JPT or key != "default")
+    return tuple(measures)
 
 
 def _parse_measure_name(flag: str, text: str) -> str:
@@ -120,19 +119,22 @@ def _parse_measure_name(flag: str, text: str) -> str:
 
     name, _, settings = plain_heading(text).partition(":")
     requested.refuse_measure(name, flag)
-    measure, tunable = requested.find_measure_by_name(name), tunable_measures()
+    measure = requested.find_measure_by_name(name)
+    tunable = tunable_measures()
     if measure is None:
         hint = requested.suggest_measure(text, tunable, flag)
         raise UsageError.new(
             f"{OPTION}{flag}{END}: '{name}' is not a measure", "unknown-measure", hint=hint
         )
-    known = match_measure(name, tunable.ids) or match_measure(measure.id, tunable.ids)
-    if known is None or (settings and measure.takes and not CATALOG[known].takes):
-        what = f"{OPTION}{flag}{END}: {measure.id} is not available in tune-jpt"
-        raise UsageError.new(what, "unknown-measure", hint=_explain_unavailable(measure))
-    one = CATALOG[known]
-    found = requested.parse_measure_settings(text, settings, one, flag=flag) if settings else {}
-    return requested.format_measure_name(one, found)
+    tuned = match_measure(name, tunable.ids) or match_measure(measure.id, tunable.ids)
+    if tuned is None or (settings and measure.takes and not CATALOG[tuned].takes):
+        message = f"{OPTION}{flag}{END}: {measure.id} is not available in tune-jpt"
+        raise UsageError.new(message, "unknown-measure", hint=_explain_unavailable(measure))
+    record = CATALOG[tuned]
+    numbers = (
+        requested.parse_measure_settings(text, settings, record, flag=flag) if settings else {}
+    )
+    return requested.format_measure_name(record, numbers)
 
 
 def _explain_unavailable(measure: Measure) -> str:
@@ -158,49 +160,49 @@ def _explain_unavailable(measure: Measure) -> str:
     return MADE_OF_SCORES
 
 
-def options_from_measures(given: Sequence[str]) -> dict[str, Any]:
+def options_from_measures(measures: Sequence[str]) -> dict[str, Any]:
     """Return the options set by parameters of measures; UsageError if two differ."""
     from clfeval.measures.catalog import CATALOG
     from clfeval.methods.measurement.requested_measures import parse_measure_settings
 
-    found: dict[str, Any] = {}
-    for text in given:
+    options: dict[str, Any] = {}
+    for text in measures:
         name, _, settings = text.partition(":")
         numbers = parse_measure_settings(text, settings, CATALOG[name]) if settings else {}
         means: dict[str, Any] = {"beta": numbers["beta"]} if "beta" in numbers else {}
         for option, pair in (("cost", ("fp", "fn")), ("benefit", ("tp", "tn"))):
             if {*pair} & {*numbers}:
-                means[option] = tuple(numbers.get(one, 0.0) for one in pair)
+                means[option] = tuple(numbers.get(cell, 0.0) for cell in pair)
         for option, value in means.items():
-            if found.setdefault(option, value) != value:
-                what = (
+            if options.setdefault(option, value) != value:
+                message = (
                     f"{OPTION}--measure{END} {text} has a different {option} than an earlier "
                     "measure"
                 )
-                raise bad_option(what, f"use one {option} per run")
-    return found
+                raise bad_option(message, f"use one {option} per run")
+    return options
 
 
-def _accept_measures(flag: str, given: object) -> tuple[str, ...]:
-    if not isinstance(given, (Iterable, type(None))):
-        raise bad_option(f"{OPTION}{flag}{END} {given!r} is not a name or a list of names")
-    return parse_tuned_measures(flag, [str(one) for one in as_list(given)])
+def _accept_measures(flag: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, (Iterable, type(None))):
+        raise bad_option(f"{OPTION}{flag}{END} {value!r} is not a name or a list of names")
+    return parse_tuned_measures(flag, [str(name) for name in as_list(value)])
 
 
-def _by_model(flag: str, given: object) -> dict[str, Sequence[float]]:
+def _tables_by_model(flag: str, value: object) -> dict[str, Sequence[float]]:
     """Return four numbers per model; UsageError for other syntax."""
-    by_model = given if isinstance(given, Mapping | None) else {"model": given}
+    by_model = value if isinstance(value, Mapping | None) else {"model": value}
     tables: dict[str, Sequence[float]] = {}
     for model, numbers in (by_model or {}).items():
         if isinstance(numbers, str) or not isinstance(numbers, Iterable):
-            what = "four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
-            raise bad_option(f"{OPTION}{flag}{END}: {what}")
+            message = "four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
+            raise bad_option(f"{OPTION}{flag}{END}: {message}")
         tables[str(model)] = tuple(as_list(numbers))
     return {model: table for model, table in tables.items() if table}
 
 
-def _rate_option(rate: str, other: str) -> Opt:
-    text = f"{rate} of a published test, with {OPTION}{other}{END}."
+def _rate_option(rate: str, other_flag: str) -> Opt:
+    text = f"{rate} of a published test, with {OPTION}{other_flag}{END}."
     return Opt(text, NUMBERS, parse=syntax.parse_share)
 
 
@@ -215,7 +217,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             NUMBERS,
             metavar="TP,FP,FN,TN",
             parse=syntax.parse_counts,
-            accept=_by_model,
+            accept=_tables_by_model,
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)
@@ -294,9 +296,10 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         from clfeval.measures.odds import TUNABLE
 
         moving, fixed, staked = measures_by_ratio_dependence()
-        chosen = (*moving, *fixed, *self.measure)
-        asked = (*chosen, *staked) if self.outcome_costs is not None else chosen
-        return tuple(name for name in TUNABLE if name in asked)
+        names = (*moving, *fixed, *self.measure)
+        if self.outcome_costs is not None:
+            names = (*names, *staked)
+        return tuple(name for name in TUNABLE if name in names)
 
     @property
     def threshold_measures(self) -> tuple[str, ...]:
@@ -313,10 +316,10 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         """The measure that compares models over the odds: the first requested, or the cost."""
         from clfeval.measures.catalog import CATALOG
 
-        known = {name: CATALOG[name] for name in self.measures}
-        asked = [*self.measure, *(("expected_cost",) if self.outcome_costs is not None else ())]
-        moving = [name for name, one in known.items() if not one.invariant]
-        return next((n for n in (*asked, *moving) if CATALOG[n].best != "zero"), "j_index")
+        records = {name: CATALOG[name] for name in self.measures}
+        requested = [*self.measure, *(("expected_cost",) if self.outcome_costs is not None else ())]
+        moving = [name for name, measure in records.items() if not measure.invariant]
+        return next((n for n in (*requested, *moving) if CATALOG[n].best != "zero"), "j_index")
 
     @property
     def usable_rule(self) -> str:
@@ -331,12 +334,12 @@ class TuneOptions(IntervalOptions, PopulationOptions):
     @property
     def prevalence_range(self) -> tuple[float, float] | None:
         """The prevalences between which the lowest and highest values are sought."""
-        found = [(low.prevalence, high[0].prevalence) for low, *high in self.spans if high]
-        if len(found) > 1:
+        ranges = [(low.prevalence, high[0].prevalence) for low, *high in self.spans if high]
+        if len(ranges) > 1:
             raise bad_option(
                 f"{OPTION}--prevalence{END} has more than one range", "give one range per run"
             )
-        return found[0] if found else None
+        return ranges[0] if ranges else None
 
     @property
     def swept(self) -> tuple[Population, ...]:
@@ -370,42 +373,52 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
     def check(self) -> None:
         """Raise UsageError for invalid or contradictory options."""
-        self.settled()._check()
+        settled = self.settled()
+        _ = settled.populations, settled.prevalence_range, settled.swept  # each may raise
+        settled._check_costs()
+        settled._check_comparison()
 
-    def _check(self) -> None:
-        _ = self.populations, self.prevalence_range, self.swept
-        (fp, fn), (tp, tn) = self.cost or (0.0, 0.0), self.benefit or (0.0, 0.0)
+    def _check_costs(self) -> None:
+        """Raise UsageError for costs that are missing, or that one prediction for all avoids."""
+        fp, fn = self.cost or (0.0, 0.0)
+        tp, tn = self.benefit or (0.0, 0.0)
         if self.cost is None and self.benefit is not None:
-            what = f"{OPTION}--measure{END} cost has benefits tp and tn without costs fp and fn"
+            message = f"{OPTION}--measure{END} cost has benefits tp and tn without costs fp and fn"
             raise bad_option(
-                what, f"add fp and fn, for example {OPTION}--measure cost:fp=1,fn=10,tp=1{END}"
+                message, f"add fp and fn, for example {OPTION}--measure cost:fp=1,fn=10,tp=1{END}"
             )
         if self.cost is not None and not (fp + tn > 0 and fn + tp > 0):
-            what = (
+            message = (
                 f"{OPTION}--measure cost:fp={fp:g},fn={fn:g}{END}: if one kind of error is free, "
                 "predicting "
             )
-            what += "one class for every row is optimal"
-            raise bad_option(what, "give both errors a cost above 0")
+            message += "one class for every row is optimal"
+            raise bad_option(message, "give both errors a cost above 0")
         for name in measures_by_ratio_dependence()[2]:
             if self.cost is None and name in self.measure:
                 hint = (
                     f"add {OPTION}--measure cost:fp=1,fn=10{END} if a miss costs ten times a false "
                     "positive"
                 )
-                what = f"{name} needs the costs of errors"
-                raise UsageError.new(what, "needs-cost", hint=hint)
-        if other := next((name for name in self.margin if name != self.compared), None):
-            what = (
-                f"{OPTION}--margin{END} {other} does not apply: models are compared by "
+                message = f"{name} needs the costs of errors"
+                raise UsageError.new(message, "needs-cost", hint=hint)
+
+    def _check_comparison(self) -> None:
+        """Raise UsageError for a margin of a measure not compared, or an invalid distribution."""
+        uncompared = next((name for name in self.margin if name != self.compared), None)
+        if uncompared is not None:
+            message = (
+                f"{OPTION}--margin{END} {uncompared} does not apply: models are compared by "
                 f"{self.compared}"
             )
-            raise bad_option(what, f"add {OPTION}--measure {other}{END}")
+            raise bad_option(message, f"add {OPTION}--measure {uncompared}{END}")
         prior = self.prevalence_beta
         if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
-            given = ",".join(f"{x:g}" for x in prior)
-            what = f"{OPTION}--prevalence-beta{END} {given} is not two numbers from 0.001 to 1e18"
-            raise bad_option(what, f"for example {OPTION}--prevalence-beta 2,98{END}")
+            prior_text = ",".join(f"{x:g}" for x in prior)
+            message = (
+                f"{OPTION}--prevalence-beta{END} {prior_text} is not two numbers from 0.001 to 1e18"
+            )
+            raise bad_option(message, f"for example {OPTION}--prevalence-beta 2,98{END}")
 
 
 TUNE_JPT = Command(

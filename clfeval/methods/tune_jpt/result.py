@@ -125,16 +125,17 @@ _NOTES = {
 }
 
 
-def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
+def tuning_parameters(sample: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
-    sweep, stakes = options.swept, options.outcome_costs
-    has_limits = given.sampled and not has_few_clusters(given.patterns.get(None))
+    sweep = options.swept
+    stakes = options.outcome_costs
+    has_limits = sample.sampled and not has_few_clusters(sample.patterns.get(None))
     interval = options.interval if has_limits else "none"
     kind = interval if interval in ("bootstrap", "none") else "exact"
     methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
-    found = {
-        "positive": given.positive,
-        "negative": list(given.negative),
+    parameters = {
+        "positive": sample.positive,
+        "negative": list(sample.negative),
         "interval": interval,
         "interval_methods": name_interval_methods(methods, interval),
         "measures": list(options.measures),
@@ -144,15 +145,13 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
         if sweep
         else None,
-        "compared_by": options.compared if len(given.slices[None].models) > 1 else None,
-        "paired": bool(given.patterns),
+        "compared_by": options.compared if len(sample.slices[None].models) > 1 else None,
+        "paired": bool(sample.patterns),
         "cost": stakes and asdict(stakes),
         "risk_threshold": stakes and stakes.probability,
         "rows_per": ROWS,
-        **{
-            name: None if (ends := getattr(options, name)) is None else list(ends)
-            for name in ("prevalence_range", "prevalence_beta")
-        },
+        "prevalence_range": options.prevalence_range and list(options.prevalence_range),
+        "prevalence_beta": options.prevalence_beta and list(options.prevalence_beta),
         "draws": None if options.prevalence_beta is None else DRAWS,
     }
     order = (
@@ -161,28 +160,31 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "prevalence_range prevalence_beta draws resamples seed missing by"
     )
     return build_parameters(
-        order, found, options, given.roles, weighed=given.slices[None].fractional
+        order, parameters, options, sample.roles, weighed=sample.slices[None].fractional
     )
 
 
-def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
+def tuning_signature(sample: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
-    sweep, stakes = options.swept, options.outcome_costs
-    sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
+    sweep = options.swept
+    stakes = options.outcome_costs
+    intervals = "none"
+    if options.confidence is not None:
+        intervals = f"{options.interval}-{options.level!r}"
     if options.interval == "bootstrap":
-        sure += f"-{options.resamples}"
+        intervals += f"-{options.resamples}"
     odds = []
-    for one in options.populations:  # the exact ratio if odds are rounded
-        left, _, right = one.odds.partition(":")
-        exact = float(left) / float(right) == one.ratio
-        odds.append(one.odds if exact else f"{one.ratio!r}:1")
-    found = {
+    for population in options.populations:  # the exact ratio if odds are rounded
+        left, _, right = population.odds.partition(":")
+        exact = float(left) / float(right) == population.ratio
+        odds.append(population.odds if exact else f"{population.ratio!r}:1")
+    settings = {
         "cmd": "tune-jpt",
-        "pos": given.positive,
-        "cut": format_thresholds(given.thresholds),
-        "miss": given.roles.missing,
-        "weight": "yes" if given.roles.weight else None,
-        "by": ",".join(given.roles.by),
+        "pos": sample.positive,
+        "cut": format_thresholds(sample.thresholds),
+        "miss": sample.roles.missing,
+        "weight": "yes" if sample.roles.weight else None,
+        "by": ",".join(sample.roles.by),
         "odds": ",".join(odds),
         "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
@@ -192,45 +194,45 @@ def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[s
         "by-measure": options.compared,
         "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
         "seed": options.seed,
-        "ci": sure,
+        "ci": intervals,
     }
     return build_signature(
         "cmd pos cut miss weight by odds sweep range prior measures per by-measure ref "
         "margin beta cost seed totals ci",
-        found,
+        settings,
         options,
-        given.roles,
-        files=given.files,
+        sample.roles,
+        files=sample.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
     )
 
 
-def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Document:
+def tune_result(sample: Sample, options: TuneOptions, order: ModelOrder) -> Document:
     """Tune the tables of every model to every requested population; order: that of a report.
 
     Errors: UsageError for comparing a single model; DataError from reading scores.
     """
-    models = given.slices[None].models
+    models = sample.slices[None].models
     check_reference(options.reference, options.confidence, {}, ())
     if options.reference is not None and options.reference not in models:
         raise unknown_model_error("--reference", options.reference, models)
     if options.margin and len(models) == 1:
         raise bad_option(f"{OPTION}--margin{END} needs two models or more to compare")
 
-    tuner = TunedModels(given, options, *concatenate_counts(given.slices))
+    tuner = TunedModels(sample, options, *concatenate_counts(sample.slices))
     tables: dict[str, Rows] = {}
     tables["models"], swept, failed = tuner.rows()
     if options.population is not None:
         tables["expected"] = expected_rows(tuner, options.population)
-    statistics = [given.slices[None].digest()]
-    if options.compared is not None and len(given.slices[None].models) > 1:
-        tables |= lead_tables(given, options)
+    statistics = [sample.slices[None].digest()]
+    if options.compared is not None and len(sample.slices[None].models) > 1:
+        tables |= lead_tables(sample, options)
         if options.reference is not None:
-            tables["comparisons"] = [*reference_comparisons(given, options, options.reference)]
-        if given.patterns:
-            statistics.append(given.patterns[None].digest())
-    found, scores, unbounded = threshold_tables(given, options, order)
-    tables |= found
+            tables["comparisons"] = [*reference_comparisons(sample, options, options.reference)]
+        if sample.patterns:
+            statistics.append(sample.patterns[None].digest())
+    chosen_tables, scores, unbounded = threshold_tables(sample, options, order)
+    tables |= chosen_tables
     statistics += scores
     if options.prevalence_range is not None:
         tables["ranges"] = range_rows(tuner, options.prevalence_range)
@@ -239,36 +241,37 @@ def tune_result(given: Sample, options: TuneOptions, order: ModelOrder) -> Docum
     if options.swept:
         tables["sweep"] = swept
     # of counts on the command line there is no report
-    led_by = None if given.name == "--counts" else order.measure
-    settings = {**tuning_parameters(given, options), "led_by": led_by}
+    led_by = None if sample.name == "--counts" else order.measure
+    settings = {**tuning_parameters(sample, options), "led_by": led_by}
     document = Document(
         command="tune-jpt",
-        signature=tuning_signature(given, options, statistics),
-        inputs=given.files,
+        signature=tuning_signature(sample, options, statistics),
+        inputs=sample.files,
         parameters=settings,
-        summary=class_totals(given),
+        summary=class_totals(sample),
         tables=tables,
         answer=tune_answer(tables, settings),
-        warnings=tuple(tuning_notes(given, options, tables, failed, unbounded)),
+        warnings=tuple(tuning_notes(sample, options, tables, failed, unbounded)),
     )
-    return explain_missing_limits(document, given.patterns, options.confidence)
+    return explain_missing_limits(document, sample.patterns, options.confidence)
 
 
 def tuning_notes(
-    given: Sample,
+    sample: Sample,
     options: TuneOptions,
     tables: Mapping[str, Rows],
     failed: int,
     unbounded: Sequence[str],
 ) -> Iterator[ResultNote]:
     """Yield the notes, the most important first."""
-    counts, chosen = given.slices[None], "thresholds" in tables
+    counts = sample.slices[None]
+    has_thresholds = "thresholds" in tables
     several = len(counts.models) > 1
     full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
     one_sided = " and ".join(
         CATALOG[name].title for name in options.threshold_measures if name in _ONE_SIDE
     )
-    known = {
+    phrases = {
         "failed": failed,
         "resamples": options.resamples,
         "unbounded": list_names(unbounded),
@@ -276,59 +279,59 @@ def tuning_notes(
         "models": len(counts.models),
         "compared": options.compared,
     }
-    unpaired = several and given.sampled and not given.patterns and "winners" in tables
-    first = {"unpaired": unpaired, "rates-only": not given.sampled}
+    unpaired = several and sample.sampled and not sample.patterns and "winners" in tables
+    first = {"unpaired": unpaired, "rates-only": not sample.sampled}
     others = {
         "bootstrap-empty-cell": options.interval == "bootstrap" and not full,
         "replicates-left-out": failed,
         "infinite-scores": unbounded,
-        "chosen-threshold": chosen,
+        "chosen-threshold": has_thresholds,
         "not-compared": several and "winners" not in tables,
         "pairs-on-request": "winners" in tables and "crossovers" not in tables,
-        "one-sided-measure": chosen and one_sided,
+        "one-sided-measure": has_thresholds and one_sided,
         "no-target": not (
             options.populations or options.prevalence_range or options.prevalence_beta
         ),
     }
-    yield from (ResultNote(code, _NOTES[code]) for code, yes in first.items() if yes)
-    if given.sampled:
-        yield from (*_missing_class_notes(given), *_small_class_notes(given))
+    yield from (ResultNote(code, _NOTES[code]) for code, applies in first.items() if applies)
+    if sample.sampled:
+        yield from (*_missing_class_notes(sample), *_small_class_notes(sample))
     yield from _one_sided(tables["models"])
-    for code in (code for code, yes in others.items() if yes):
-        yield ResultNote(code, _NOTES[code].format(**known))
+    for code in (code for code, applies in others.items() if applies):
+        yield ResultNote(code, _NOTES[code].format(**phrases))
     yield ResultNote("advice", _NOTES["advice"])
-    if given.counted is not None:
-        yield from (*counting_notes(given.counted), *bucket_notes(given.counted))
+    if sample.counted is not None:
+        yield from (*counting_notes(sample.counted), *bucket_notes(sample.counted))
 
 
-def _missing_class_notes(given: Sample) -> Iterator[ResultNote]:
+def _missing_class_notes(sample: Sample) -> Iterator[ResultNote]:
     """Yield notes on slices, and on models of tables of counts, that lack a class."""
-    for label, counts in given.slices.items():
+    for label, counts in sample.slices.items():
         for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
             lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
-            what = f"{list_names(lost)}: no {name} row{f' in {label}' if label else ''}"
+            message = f"{list_names(lost)}: no {name} row{f' in {label}' if label else ''}"
             if len(lost) == len(counts.models):
-                what = f"{label} has no {name} row"
+                message = f"{label} has no {name} row"
             if lost:
-                yield ResultNote("single-class", f"{what}, so nothing is tuned")
+                yield ResultNote("single-class", f"{message}, so nothing is tuned")
 
 
-def _small_class_notes(given: Sample) -> Iterator[ResultNote]:
+def _small_class_notes(sample: Sample) -> Iterator[ResultNote]:
     """Yield a note on the size of the smaller class, of the table and of slices, if too small."""
-    few: dict[str | None, float] = {}
-    for label in given.slices:
-        least = min((n for rows in class_rows(given, label) for n in rows if n), default=inf)
-        few |= {label: least} if least < ENOUGH else {}
+    smallest: dict[str | None, float] = {}  # rows of the smaller class, where too few
+    for label in sample.slices:
+        rows = min((n for sizes in class_rows(sample, label) for n in sizes if n), default=inf)
+        smallest |= {label: rows} if rows < ENOUGH else {}
     slices = [
         f"{format_rows(n)} in {quote_if_ambiguous(label)}"
-        for label, n in few.items()
+        for label, n in smallest.items()
         if label is not None
     ]
-    whole = [format_rows(few[None])] if None in few else []
-    if few:
-        more = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""
+    all_rows = [format_rows(smallest[None])] if None in smallest else []
+    if smallest:
+        further = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""
         text = f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences "
-        text += f"tend to be too high; here it has {', '.join([*whole, *slices[:5]])}{more}"
+        text += f"tend to be too high; here it has {', '.join([*all_rows, *slices[:5]])}{further}"
         yield ResultNote("small-class", text)
 
 
@@ -345,16 +348,17 @@ def _one_sided(rows: Rows) -> Iterator[ResultNote]:
                 worst = times, row
     if worst is not None:
         row = worst[1]
-        at = f" at {format_class_ratio(row['odds'])}" if row["odds"] is not None else ""
+        odds_phrase = "" if row["odds"] is None else f" at {format_class_ratio(row['odds'])}"
         epa, *odds = (f"{sort_value(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
-        text = f"one term dominates EPA: {epa} of {row['model']}{at} is the mean of "
+        text = f"one term dominates EPA: {epa} of {row['model']}{odds_phrase} is the mean of "
         text += "PPV odds {} and NPV odds {}".format(*odds)
         yield ResultNote("epa-one-sided", text)
 
 
 def sample_from_table(sample: Sample) -> Sample:
     """Return the sample of a table; DataError if it lacks a class."""
-    column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
+    column = None
+    hint = "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.counted is not None:
         column = sample.counted.truth
         classes = f"'{column}' holds {list_names(sample.counted.classes)}"
@@ -368,45 +372,49 @@ def sample_from_table(sample: Sample) -> Sample:
 
 def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Input) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
-    cells, hint = [], f"write {OPTION}--counts 67,5,33,95{END}"
-    for model, numbers in counts.items():
-        given = (f"{model}=" if model != "model" else "") + ",".join(map(str, numbers))
-        shown, what, whole = f"{OPTION}--counts{END} {given}", "", list[int]()
-        if not model:
-            what, hint = (
-                f"{OPTION}--counts{END} has a model without a name",
-                f"write {OPTION}--counts rf=69,15,31,85{END}",
-            )
-        elif len(numbers) != 4:
-            what = f"{shown} is not four numbers TP,FP,FN,TN"
-            if len(numbers) == 3:
-                hint = f"add the number of true negatives: {OPTION}--counts {given},TN{END}"
-        for name, number in zip(("TP", "FP", "FN", "TN"), () if what else numbers, strict=False):
-            try:
-                n = index(int(number) if float(number).is_integer() else number)  # type: ignore[arg-type]
-            except (TypeError, ValueError, OverflowError):
-                n = -1
-            whole.append(n)
-            if not 0 <= n <= MOST:
-                why = f"more than {MOST:,}" if n > MOST else "not a whole number"
-                why = "negative" if isinstance(number, (int, float)) and number < 0 else why
-                hint = (
-                    "counts are whole numbers from 0 up; for rates use "
-                    f"{OPTION}--sensitivity 0.67{END} "
-                )
-                what, hint = (
-                    f"{shown}: {name} is {number}, {why}",
-                    f"{hint}{OPTION}--specificity 0.95{END}",
-                )
-                break
-        if what:
-            raise UsageError.new(what, "bad-counts", hint=hint)
-        cells.append(whole)
-    confusions = ConfusionCounts.from_cells(list(counts), cells)
+    tables = [_check_counts(model, numbers) for model, numbers in counts.items()]
+    confusions = ConfusionCounts.from_cells(list(counts), tables)
     _need_classes(confusions, f"{OPTION}--counts{END}", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
     files = [InputFile("--counts", None, total)]
     return Sample.from_confusions({None: confusions}, files, roles, name="--counts")
+
+
+def _check_counts(model: str, numbers: Sequence[float]) -> list[int]:
+    """Return TP, FP, FN and TN of a model; UsageError unless it has a name and four counts."""
+    text = (f"{model}=" if model != "model" else "") + ",".join(map(str, numbers))
+    option = f"{OPTION}--counts{END} {text}"
+    if not model:
+        message = f"{OPTION}--counts{END} has a model without a name"
+        hint = f"write {OPTION}--counts rf=69,15,31,85{END}"
+        raise UsageError.new(message, "bad-counts", hint=hint)
+    if len(numbers) != 4:
+        message = f"{option} is not four numbers TP,FP,FN,TN"
+        hint = f"write {OPTION}--counts 67,5,33,95{END}"
+        if len(numbers) == 3:
+            hint = f"add the number of true negatives: {OPTION}--counts {text},TN{END}"
+        raise UsageError.new(message, "bad-counts", hint=hint)
+    cells = list[int]()
+    for name, number in zip(("TP", "FP", "FN", "TN"), numbers, strict=True):
+        n = _to_whole_number(number)
+        if not 0 <= n <= MOST:
+            reason = f"more than {MOST:,}" if n > MOST else "not a whole number"
+            if isinstance(number, (int, float)) and number < 0:
+                reason = "negative"
+            message = f"{option}: {name} is {number}, {reason}"
+            hint = "counts are whole numbers from 0 up; for rates use "
+            hint += f"{OPTION}--sensitivity 0.67{END} {OPTION}--specificity 0.95{END}"
+            raise UsageError.new(message, "bad-counts", hint=hint)
+        cells.append(n)
+    return cells
+
+
+def _to_whole_number(number: float) -> int:
+    """Return a number as an integer, -1 unless it is one."""
+    try:
+        return index(int(number) if float(number).is_integer() else number)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return -1
 
 
 def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Input) -> Sample:
@@ -414,26 +422,26 @@ def sample_from_rates(sensitivity: float | None, specificity: float | None, role
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for name, rate in rates.items():
         if rate is None:
-            other = next(key for key in rates if key != name)
+            absent = next(key for key in rates if key != name)
             raise bad_option(
-                f"{OPTION}--{other}{END} is given without {OPTION}--{name}{END}",
+                f"{OPTION}--{absent}{END} is given without {OPTION}--{name}{END}",
                 f"add {OPTION}--{name}{END}",
             )
         if not 0 <= rate <= 1:
             hint = f"write {rate / 100:g} for {rate:g}%" if 1 < rate <= 100 else None
             raise bad_option(f"{OPTION}--{name}{END} {rate:g} is not between 0 and 1", hint)
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
-    one = np.ones(1)
-    confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
+    total = np.ones(1)
+    confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, total, total)
     name = "--sensitivity --specificity"
     files = [InputFile(name, None, 0)]
     return Sample.from_confusions({None: confusions}, files, roles, name=name, sampled=False)
 
 
 def _need_classes(
-    counts: ConfusionCounts, where: str, hint: str, column: str | None = None
+    counts: ConfusionCounts, source: str, hint: str, column: str | None = None
 ) -> None:
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.any():
-            what = f"no {name} row, but tuning needs both classes"
-            raise DataError.new(what, "single-class", where, column=column, hint=hint)
+            message = f"no {name} row, but tuning needs both classes"
+            raise DataError.new(message, "single-class", source, column=column, hint=hint)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows
@@ -42,14 +43,14 @@ _EQUAL = 1e-12  # relative; a smaller difference is rounding
 DRAWS = 10_000  # of simulations
 
 
-def slice_populations(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
+def slice_populations(sample: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice by kind; swept odds for the whole table only."""
-    sample = slice_totals(given, label)[-1]
+    observed = slice_totals(sample, label)[-1]
     return [
-        *([("sample", sample)] if sample is not None else []),
+        *([("sample", observed)] if observed is not None else []),
         ("1:1", BALANCED),
         *(("target", target) for target in options.populations),
-        *(("sweep", one) for one in (options.swept if label is None else ())),
+        *(("sweep", population) for population in (options.swept if label is None else ())),
     ]
 
 
@@ -61,19 +62,18 @@ def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
     without the class. Intervals: Clopper-Pearson, and for `called` square-and-add of Wilson limits.
     """
     places = [
-        (i, kind, one)
-        for label in tuner.given.slices
-        for kind, one in slice_populations(tuner.given, label, tuner.options)
+        (i, kind, population)
+        for label in tuner.sample.slices
+        for kind, population in slice_populations(tuner.sample, label, tuner.options)
         if kind != "sweep"
-        for i in (i for i, its in enumerate(tuner.labels) if its == label)
+        for i in (i for i, model_label in enumerate(tuner.labels) if model_label == label)
     ]
     models, kinds, populations = zip(*places, strict=True)
-    ratios, p = (
-        np.array([getattr(one, name) for one in populations]) for name in ("ratio", "prevalence")
-    )
-    cells, p = Cells.picked(tuner.counts, models, ratios), rows * p
+    ratios = np.array([population.ratio for population in populations])
+    cells = Cells.picked(tuner.counts, models, ratios)
+    p = rows * np.array([population.prevalence for population in populations])
     n = np.where(ratios < 1, rows - p, rows / (1 + ratios))
-    found = {
+    estimates = {
         cell: tuner.estimates(name, cells, times=total)
         for cell, name, total in (
             ("tp", "sensitivity", p),
@@ -85,37 +85,38 @@ def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
     }
     return rows_from_columns(
         {
-            **tuner.who(models),
+            **tuner.model_columns(models),
             "population": kinds,
-            "prevalence": [one.prevalence for one in populations],
-            "odds": [one.odds for one in populations],
+            "prevalence": [population.prevalence for population in populations],
+            "odds": [population.odds for population in populations],
             "rows": [rows] * len(places),
             "positives": p.tolist(),
             "negatives": n.tolist(),
-            **found,
+            **estimates,
         }
     )
 
 
-def range_rows(tuner: TunedModels, ends: tuple[float, float]) -> list[Row]:
+def range_rows(tuner: TunedModels, limits: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, the lowest and the highest value over the prevalences.
 
-    Each with its interval and its prevalence; measures invariant to it at the lower end.
+    Each with its interval and its prevalence; measures invariant to it at the lower limit.
     """
-    low, high = (Population.from_prevalence(end).ratio for end in ends)
-    at_end, options = {low: ends[0], high: ends[1]}, tuner.options
+    low, high = (Population.from_prevalence(prevalence).ratio for prevalence in limits)
+    at_limit = {low: limits[0], high: limits[1]}
+    formulas = tuner.options.formulas
     rows: list[Row] = []
-    known = options.formulas
     for i, model in enumerate(tuner.counts.models):
-        one = Cells.picked(tuner.counts, [i], np.ones(1))
-        for name in options.measures:
-            still = CATALOG[name].invariant
+        cells = Cells.picked(tuner.counts, [i], np.ones(1))
+        for name in tuner.options.measures:
             row: dict[str, Any] = {"slice": tuner.labels[i], "model": model, "measure": name}
             for side, sign in (("lowest", -1), ("highest", 1)):
-                ratio = low if still else _extreme_odds(known[name], one, low, high, sign)
-                here = Cells.picked(tuner.counts, [i], np.array([ratio]))
-                row[side] = tuner.estimates(name, here)[0]
-                row[f"{side}_at"] = at_end.get(ratio, ratio / (1 + ratio))
+                ratio = low
+                if not CATALOG[name].invariant:
+                    ratio = _extreme_odds(formulas[name], cells, low, high, sign)
+                extreme_cells = Cells.picked(tuner.counts, [i], np.array([ratio]))
+                row[side] = tuner.estimates(name, extreme_cells)[0]
+                row[f"{side}_at"] = at_limit.get(ratio, ratio / (1 + ratio))
             rows.append(row)
     return rows
 
@@ -156,7 +157,8 @@ def _posterior_rates(
     cells: Cells, level: float, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return draws of both rates of a model from their posteriors, correlated with clusters."""
-    correlation, effective = 0.0, cells
+    correlation = 0.0
+    effective = cells
     if cells.sums is not None:  # each rate by itself, then together
         divisors = rate_divisors(
             cells.sums, cells.totals, np.zeros((2, 1)), level=level, largest=cells.largest
@@ -184,14 +186,16 @@ def _distribution_cells(values: Floats, level: float) -> dict[str, Any]:
     return {**finite, "failed": failed}
 
 
-def _extreme_odds(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:
+def _extreme_odds(measure: Formula, cells: Cells, low: float, high: float, sign: int) -> float:
     """Return the odds in low..high where sign times the measure is greatest, the lowest such."""
-    a, b = np.log(low), np.log(high)
+    a = np.log(low)
+    b = np.log(high)
     for step in range(_ZOOMS):
         grid = np.linspace(a, b, _GRID if step == 0 else _ZOOM)
         ratios = np.clip(np.exp(grid), low, high)
-        ratios[0], ratios[-1] = max(ratios[0], low), min(ratios[-1], high)
-        values = sign * measure(Confusion.from_rates(*one.rates, ratios))
+        ratios[0] = max(ratios[0], low)
+        ratios[-1] = min(ratios[-1], high)
+        values = sign * measure(Confusion.from_rates(*cells.rates, ratios))
         if np.isnan(values).all():
             return low
         top = np.nanmax(values)
@@ -205,79 +209,96 @@ def _extreme_odds(measure: Formula, one: Cells, low: float, high: float, sign: i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestThresholds:
-    """Thresholds of one model by rules at class ratios; kept: the one in use and its table."""
+    """Thresholds of one model by rules at class ratios; fixed: the one in use and its table."""
 
     label: str | None
     model: str
     places: list[Place]
     rules: Sequence[ThresholdRule]
-    kept: tuple[float | None, Confusion]
-    chosen: ChosenThresholds
+    fixed: tuple[float | None, Confusion]
+    choice: ChosenThresholds
 
 
-def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
-    return of(table.tuned(ratio))
+def _at_odds(formula: Formula, ratio: float, table: Confusion) -> Floats:
+    return formula(table.tuned(ratio))
 
 
 def threshold_tables(
-    given: Sample, options: TuneOptions, order: ModelOrder
+    sample: Sample, options: TuneOptions, order: ModelOrder
 ) -> tuple[dict[str, Rows], list[str], list[str]]:
     """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
-    digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
-    counted, known = given.counted, list[int]()
-    if counted is None:
-        return {"at_prevalence": _usable_threshold_rows(given, options, (), order)}, [], []
-    for i, model in enumerate(counted.models):
+    predictions = sample.counted
+    if predictions is None:
+        return {"at_prevalence": _usable_threshold_rows(sample, options, (), order)}, [], []
+    digests = list[str]()
+    unbounded = list[str]()
+    finite = list[int]()  # positions of models
+    models = list[BestThresholds]()
+    for i, model in enumerate(predictions.models):
         if model.kind == "label":
             continue
-        scores = counted.scores(i)[None]
+        scores = predictions.scores(i)[None]
         digests.append(f"{model.name}{scores.digest()}")
         if np.isfinite(scores.scores).all():
-            first += _best_thresholds(given, options, i, {None: scores}, swept=False)
-            known.append(i)
+            models += _best_thresholds(sample, options, i, {None: scores}, swept=False)
+            finite.append(i)
         else:
             unbounded.append(model.name)
     tables: dict[str, Rows] = {
-        "at_prevalence": _usable_threshold_rows(given, options, first, order)
+        "at_prevalence": _usable_threshold_rows(sample, options, models, order)
     }
     if not digests:
         return tables, [], []
-
-    def chosen(whole: bool) -> list[Row]:
-        found = [
-            one
-            for i in known
-            for one in _best_thresholds(
-                given,
-                options,
-                i,
-                {
-                    label: one
-                    for label, one in counted.scores(i).items()
-                    if (label is None) is whole
-                },
-                swept=True,
-            )
-        ]
-        place = {label: i for i, label in enumerate(given.slices)}
-        found.sort(key=lambda one: place[one.label])
-        return threshold_rows(found, given, options)
-
     # slow at all odds of the sweep, and rarely requested
-    each = product(first, options.threshold_measures, slice_populations(given, None, options))
-    who = [(None, one.model, name, kind, there.ratio) for one, name, (kind, there) in each]
-    names = ("slice", "model", "measure", "population", "ratio")
-    columns = {name: [one[i] for one in who] for i, name in enumerate(names)}
-    rows = deferred_rows(len(who), partial(chosen, True), columns)
+    columns = _rule_columns(models, sample, options)
+    rows_of = partial(_threshold_rows_of, sample, options, predictions, finite)
+    rows = deferred_rows(len(columns["slice"]), partial(rows_of, whole_table=True), columns)
     tables |= {
-        "thresholds": RowsBySlice(rows, partial(chosen, False)),
+        "thresholds": RowsBySlice(rows, partial(rows_of, whole_table=False)),
         "cutoffs": RowsBySlice((), lambda: cutoff_rows(rows)),  # computed when requested
     }
     return tables, sorted(digests), unbounded
 
 
+def _rule_columns(
+    models: Sequence[BestThresholds], sample: Sample, options: TuneOptions
+) -> dict[str, list[Any]]:
+    """Return the columns that name the rows of the whole table: model, measure and population."""
+    places = slice_populations(sample, None, options)
+    keys = [
+        (None, thresholds.model, name, kind, population.ratio)
+        for thresholds, name, (kind, population) in product(
+            models, options.threshold_measures, places
+        )
+    ]
+    names = ("slice", "model", "measure", "population", "ratio")
+    return {name: [key[i] for key in keys] for i, name in enumerate(names)}
+
+
+def _threshold_rows_of(
+    sample: Sample,
+    options: TuneOptions,
+    predictions: PredictionCounts,
+    positions: Sequence[int],
+    *,
+    whole_table: bool,
+) -> list[Row]:
+    """Return the `threshold_rows` of models, by position, of the whole table or of its slices."""
+    models = list[BestThresholds]()
+    for i in positions:
+        scores = {
+            label: counts
+            for label, counts in predictions.scores(i).items()
+            if (label is None) is whole_table
+        }
+        models += _best_thresholds(sample, options, i, scores, swept=True)
+    position = {label: i for i, label in enumerate(sample.slices)}
+    models.sort(key=lambda thresholds: position[thresholds.label])
+    return threshold_rows(models, sample, options)
+
+
 def _usable_threshold_rows(
-    given: Sample, options: TuneOptions, found: Sequence[BestThresholds], order: ModelOrder
+    sample: Sample, options: TuneOptions, models: Sequence[BestThresholds], order: ModelOrder
 ) -> list[Row]:
     """Return the `prevalence_rows` of each model at its usable threshold, in the order of a report.
 
@@ -285,34 +306,42 @@ def _usable_threshold_rows(
     that of the largest J; of labels the table itself. tied: see `ModelOrder`. Net benefit: by the
     costs, else of probabilities at a target, with the threshold as the threshold probability.
     """
-    counts, rule = given.slices[None], options.usable_rule
+    counts = sample.slices[None]
+    rule = options.usable_rule
     costs = options.outcome_costs is not None
     best = {
-        one.model: one
-        for one in found
-        if not given.roles.has_threshold(one.model)
-        and (costs or given.thresholds.get(one.model) is None)
+        thresholds.model: thresholds
+        for thresholds in models
+        if not sample.roles.has_threshold(thresholds.model)
+        and (costs or sample.thresholds.get(thresholds.model) is None)
     }
-    probabilities = _models_with_probabilities(given)
-    rows, places = list[Row](), slice_populations(given, None, options)
+    probabilities = _models_with_probabilities(sample)
+    rows = list[Row]()
+    places = slice_populations(sample, None, options)
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
         used = list[UsedThreshold]()
         for model in order.values:
             table = counts.take([counts.models.index(model)])
-            one = best.get(model)
-            threshold = UsedThreshold(model, None, given.thresholds.get(model), table, table)
-            if one is not None:
-                r = [each.name for each in one.rules].index(rule) + j
-                if one.chosen.unknown[r] is None:
-                    threshold = UsedThreshold(model, rule, *one.chosen.used(r))
+            threshold = UsedThreshold(model, None, sample.thresholds.get(model), table, table)
+            if model in best:
+                threshold = _threshold_by_rule(best[model], rule, j) or threshold
             if place[0] == "target" and model in probabilities and not costs:
                 threshold = threshold._replace(risk=threshold.threshold)
             used.append(threshold)
         rows += [
             {**row, "tied": order.ties.get(str(row["model"]))}
-            for row in prevalence_rows(given, options, [place], used)
+            for row in prevalence_rows(sample, options, [place], used)
         ]
     return rows
+
+
+def _threshold_by_rule(thresholds: BestThresholds, rule: str, place: int) -> UsedThreshold | None:
+    """Return the threshold of a rule in a population, by position; None if it is unknown."""
+    names = [best_rule.name for best_rule in thresholds.rules]
+    i = names.index(rule) + place
+    if thresholds.choice.unknown[i] is not None:
+        return None
+    return UsedThreshold(thresholds.model, rule, *thresholds.choice.used(i))
 
 
 def _models_with_probabilities(sample: Sample) -> set[str]:
@@ -330,28 +359,35 @@ def _models_with_probabilities(sample: Sample) -> set[str]:
 
 
 def _best_thresholds(
-    given: Sample, options: TuneOptions, i: int, scores: Mapping[Any, ScoreCounts], *, swept: bool
+    sample: Sample, options: TuneOptions, i: int, scores: Mapping[Any, ScoreCounts], *, swept: bool
 ) -> Iterator[BestThresholds]:
     """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
-    names = list(dict.fromkeys((*options.threshold_measures, options.usable_rule)))
-    every = options.formulas
     for label, counts in scores.items():
-        table, model = given.slices[label].take([i]), given.slices[label].models[i]
+        table = sample.slices[label].take([i])
+        model = sample.slices[label].models[i]
         if not (table.positives[0] and table.negatives[0]):
             continue
-        places = slice_populations(given, label, options)
+        places = slice_populations(sample, label, options)
         places = [place for place in places if swept or place[0] != "sweep"]
-        rules = []  # measure by measure
-        for name, (kind, one) in product(names, places):
-            of = every[name]
-            if kind != "sample" and not CATALOG[name].invariant:
-                of = partial(_at_odds, of, one.ratio)
-            measure = RequestedMeasure(name, replace(CATALOG[name], of=of), {})
-            rules.append(ThresholdRule(name, measure))
-        who = f"{model}\0{label or ''}"
-        chosen = ChosenThresholds.from_scores(counts, rules, options.seed, who, hull=True)
-        kept = given.thresholds.get(model), float_confusion(table)
-        yield BestThresholds(label, model, places, rules, kept, chosen)
+        rules = _rules_at(places, options)
+        stream = f"{model}\0{label or ''}"
+        choice = ChosenThresholds.from_scores(counts, rules, options.seed, stream, hull=True)
+        fixed = (sample.thresholds.get(model), float_confusion(table))
+        yield BestThresholds(label, model, places, rules, fixed, choice)
+
+
+def _rules_at(places: Sequence[Place], options: TuneOptions) -> list[ThresholdRule]:
+    """Return the rules that optimise each measure in each population, measure by measure."""
+    names = dict.fromkeys((*options.threshold_measures, options.usable_rule))
+    formulas = options.formulas
+    rules = []
+    for name, (kind, population) in product(names, places):
+        formula = formulas[name]
+        if kind != "sample" and not CATALOG[name].invariant:
+            formula = partial(_at_odds, formula, population.ratio)
+        measure = RequestedMeasure(name, replace(CATALOG[name], of=formula), {})
+        rules.append(ThresholdRule(name, measure))
+    return rules
 
 
 def threshold_rows(
@@ -375,15 +411,16 @@ def _rule_rows(
     thresholds: BestThresholds, corrected: Sequence[Estimate], measures: Sequence[str]
 ) -> Iterator[Row]:
     """Yield the rows of the rules of one model that choose by one of the measures."""
-    points, places = thresholds.chosen.points, thresholds.places
+    points = thresholds.choice.points
+    places = thresholds.places
     columns = (numbers.tolist() for numbers in (points.thresholds, points.tp, points.fp))
     curve = list(zip(*columns, strict=True))
-    tables = float_confusion(thresholds.chosen.here)
+    tables = float_confusion(thresholds.choice.here)
     for i, rule in enumerate(thresholds.rules):
         if rule.name not in measures:  # that of the best usable threshold alone
             continue
         kind, population = places[i % len(places)]
-        place = int(thresholds.chosen.at[i])
+        place = int(thresholds.choice.at[i])
         table = Confusion(tables.tp[i], tables.fp[i], tables.fn[i], tables.tn[i])
         best = _best_estimate(rule, table, curve, place)
         yield {
@@ -396,7 +433,7 @@ def _rule_rows(
             "ratio": population.ratio,
             **_threshold_cells(curve, place),
             "value": best,
-            **_fixed_threshold_cells(rule, *thresholds.kept),
+            **_fixed_threshold_cells(rule, *thresholds.fixed),
             "corrected": corrected[i] if place >= 0 else best,
         }
 
@@ -423,40 +460,46 @@ def _fixed_threshold_cells(
 
 
 def _corrected_estimates(
-    found: Sequence[BestThresholds], given: Sample, options: TuneOptions
+    models: Sequence[BestThresholds], sample: Sample, options: TuneOptions
 ) -> Iterator[Estimate]:
     """Yield the values of each rule expected on new data, with limits computed together."""
-    tables, here = (
-        concatenate_counts({i: getattr(one.chosen, name) for i, one in enumerate(found)})[1]
-        for name in ("expected", "here")
-    )
-    tuner = TunedModels(given, options, (None,) * len(tables.models), tables)
-    names = np.array([rule.name for one in found for rule in one.rules])
-    ratios = np.array(
-        [
-            np.nan if kind == "sample" else there.ratio
-            for one in found
-            for kind, there in one.places * (len(one.rules) // len(one.places))
-        ]
-    )
-    values: dict[int, Estimate] = {}
+    choices = {i: thresholds.choice for i, thresholds in enumerate(models)}
+    expected = concatenate_counts({i: choice.expected for i, choice in choices.items()})[1]
+    observed = concatenate_counts({i: choice.here for i, choice in choices.items()})[1]
+    tuner = TunedModels(sample, options, (None,) * len(expected.models), expected)
+    names = np.array([rule.name for thresholds in models for rule in thresholds.rules])
+    ratios = _ratios_of_rules(models)
+    estimates: dict[int, Estimate] = {}
     for name in dict.fromkeys(names.tolist()):
-        mine = np.flatnonzero(names == name)
-        expected, chosen = (Cells.at_odds(one, mine, ratios[mine]) for one in (tables, here))
-        values |= zip(mine.tolist(), tuner.estimates(name, expected, chosen), strict=True)
-    for i, why in enumerate(why for one in found for why in one.chosen.unknown):
-        yield values[i] if why is None else Estimate(None, reason=why)
+        rules = np.flatnonzero(names == name)
+        cells = (
+            Cells.at_odds(expected, rules, ratios[rules]),
+            Cells.at_odds(observed, rules, ratios[rules]),
+        )
+        estimates |= zip(rules.tolist(), tuner.estimates(name, *cells), strict=True)
+    reasons = (reason for choice in choices.values() for reason in choice.unknown)
+    for i, reason in enumerate(reasons):
+        yield estimates[i] if reason is None else Estimate(None, reason=reason)
+
+
+def _ratios_of_rules(models: Sequence[BestThresholds]) -> Floats:
+    """Return the class ratio of each rule of the models, NaN for that of the rows."""
+    ratios = list[float]()
+    for thresholds in models:
+        places = thresholds.places * (len(thresholds.rules) // len(thresholds.places))
+        ratios += [np.nan if kind == "sample" else population.ratio for kind, population in places]
+    return np.array(ratios)
 
 
 def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     """Return the rows of table `cutoffs`: per model and measure, thresholds by class ratio."""
     names = ("model", "measure", "odds", "threshold", "rule")
-    found: dict[tuple[str, str], dict[float, Row]] = {}
+    cutoffs: dict[tuple[str, str], dict[float, Row]] = {}
     for row in rows:
         if row["slice"] is None and row["rule"] is not None:
-            by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
+            by_ratio = cutoffs.setdefault((str(row["model"]), str(row["measure"])), {})
             by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
-    return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
+    return [by_ratio[ratio] for by_ratio in cutoffs.values() for ratio in sorted(by_ratio)]
 
 
 def _threshold_cells(
@@ -465,7 +508,8 @@ def _threshold_cells(
     """Return the cells of a threshold; points: threshold, true and false positives."""
     if place < 0:
         return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
-    (cut, tp, fp), (_, p, n) = points[place], points[-1]
+    (threshold, tp, fp) = points[place]
+    (_, p, n) = points[-1]
     rule = "always positive" if place == len(points) - 1 else "score >= t"
-    where = {"threshold": cut if place else None, "rule": rule if place else "never positive"}
-    return {**where, "sensitivity": tp / p, "specificity": 1 - fp / n}
+    cells = {"threshold": threshold if place else None, "rule": rule if place else "never positive"}
+    return {**cells, "sensitivity": tp / p, "specificity": 1 - fp / n}

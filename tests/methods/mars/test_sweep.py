@@ -43,7 +43,7 @@ def check_every_cut(
     """Hold every count at every cut against rows voted anew."""
     for c, cut in enumerate(steps.cuts.tolist()):
         voted = rows(cut)
-        assert steps.found[c] == ref.ttp(voted, target)
+        assert steps.detected[c] == ref.ttp(voted, target)
         for j in range(k):
             assert steps.hits[j, c] == ref.covered(voted, [j], target)
             assert steps.exclusive[j, c] == ref.etp(voted, [j], target)
@@ -101,7 +101,7 @@ def test_by_hand() -> None:
     )
     steps = sweep_thresholds(table.scores, table.n, "positive", distinct_thresholds(table.scores))
     assert steps.cuts.tolist() == [0.2, 0.4, 0.7, 0.9]
-    assert steps.found.tolist() == [2, 2, 2, 1]
+    assert steps.detected.tolist() == [2, 2, 2, 1]
     assert steps.hits.tolist() == [[2, 1, 1, 1], [2, 2, 1, 0]]
     assert steps.exclusive.tolist() == [[0, 0, 1, 1], [0, 1, 1, 0]]
     assert steps.missed_all.tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
