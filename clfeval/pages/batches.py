@@ -315,7 +315,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     marks, note = _event_marks(result, places)
     axis = Axis(
         f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
-        ends=(1.0, float(len(labels))),
+        range=(1.0, float(len(labels))),
     )
     for index, measure in enumerate(result.parameters["leading"]):
         points: dict[str, list[Point]] = {}

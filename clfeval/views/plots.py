@@ -111,10 +111,10 @@ def draw_bars(chart: Chart, *, width: int, color: bool) -> list[str]:
 def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw named curves, each with its own marker, marks over them, and a key below."""
     heights = [y for one in chart.series for part in one.parts for _, y in part]
-    low, high = chart.y.ends or (min(heights), max(heights))
+    low, high = chart.y.range or (min(heights), max(heights))
     if low == high:
         low, high = low - 0.5, high + 0.5
-    top = high if chart.y.ends else high + ROOM * (high - low)
+    top = high if chart.y.range else high + ROOM * (high - low)
     figure = _new_figure(chart.title, width, HEIGHT)
     for mark in chart.marks:
         if mark.y is None:
@@ -126,7 +126,7 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
             figure.draw(signal)
-    ends = chart.x.ends or (0.0, 1.0)
+    ends = chart.x.range or (0.0, 1.0)
     step, taken = (ends[1] - ends[0]) / max(width - FRAME, 1), set[tuple[int, float]]()
     for mark in chart.marks:  # a letter whose place is taken is put next to it
         x, y = mark.x, top if mark.y is None else mark.y
@@ -135,14 +135,14 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
             x += step if x + step <= ends[1] else -step * len(taken)
         taken.add((column, line))
         figure.draw(figure.text(x, y, mark.letter))
-    if chart.x.ends:  # else plotext finds round numbers
+    if chart.x.range:  # else plotext finds round numbers
         across = (
             odds_ticks(ends, chart.x.names, width - 12)
             if chart.x.scale == "odds"
             else height_ticks(*ends, log=False, steps=TENTHS)
         )
         _set_axis(figure, "x", ends, across)
-        log, steps = chart.y.scale == "log", TENTHS if chart.y.ends else TICKS
+        log, steps = chart.y.scale == "log", TENTHS if chart.y.range else TICKS
         _set_axis(figure, "y", (low, top), height_ticks(low, high, log=log, steps=steps))
     figure.label(chart.x.label, axis="x")
     return [*_figure_lines(figure, color), *_key_lines(chart, width)]
@@ -166,9 +166,9 @@ def _key_lines(chart: Chart, width: int) -> list[str]:
     for i, (marker, one) in enumerate(named):
         name = f"{marker} {cut[printable(one.name)]}"
         over = [above for above, other in named[:i] if other.parts == one.parts]
-        if chart.x.ends and not one.parts:
+        if chart.x.range and not one.parts:
             name += " (no value)"
-        elif chart.x.ends and over:  # curves that fall into one are drawn over one another
+        elif chart.x.range and over:  # curves that fall into one are drawn over one another
             name += f" (under {over[0]})"
         names.append(name)
     names += [f"{OTHERS} {len(others)} others"] if others else []

@@ -51,8 +51,8 @@ class PixelScale:
 
 def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) -> PixelScale:
     """Return the scale of an axis over its range, else over the values with some room."""
-    if axis.ends:
-        return PixelScale(*axis.ends, start, end)
+    if axis.range:
+        return PixelScale(*axis.range, start, end)
     low, high = min(values := [*values], default=0.0), max(values, default=1.0)
     room = 0.04 * (high - low) if high > low else 0.5 * abs(high) or 0.5
     bare = axis.scale == "linear" and 0 <= low < 0.1 * high  # near 0 an axis starts at 0
