@@ -474,7 +474,9 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
         curves.append(_reference_line("calibrated", *SHARE_RANGE))
         title = "Calibration curve: observed share of positives by mean score, in deciles"
         axis = Axis("mean score", range=SHARE_RANGE)
-        yield Chart("lines", title, axis, Axis(range=SHARE_RANGE), tuple(curves), name="calibration")
+        yield Chart(
+            "lines", title, axis, Axis(range=SHARE_RANGE), tuple(curves), name="calibration"
+        )
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
     if series := _curves(_by_model(result.unsliced_rows("risk"), names), names, "coverage", "risk"):
