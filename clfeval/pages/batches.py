@@ -297,7 +297,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
         places=(),
         lead=leading[0] if leading else "",
         legend=("marks",),
-        more=f"{OPTION}--format csv --show history{END}",
+        rest_hint=f"{OPTION}--format csv --show history{END}",
     )
     if result.tables["events"]:
         yield TableView("events", "Changes by label", "label model changed", legend=("changed",))

@@ -315,7 +315,7 @@ def _in_lines(part: TextTable, width: int | None) -> TextTable:
     strips, left = list(part.strips), []
     names = _max_cell_width((strips[0].heading, *strips[0].cells))
     saved = max(names - NAME_WIDTH, 0)  # only names are cut
-    while len(strips) > part.kept and _needed_width(strips) - saved > (width or PIPE):
+    while len(strips) > part.fixed_columns and _needed_width(strips) - saved > (width or PIPE):
         left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
     if left:

@@ -83,7 +83,7 @@ TABLES = (
         "",
         1,
     ),
-    replace(MEASURED, when="", least=1),
+    replace(MEASURED, when="", min_rows=1),
     Table(
         "confusion",
         (
