@@ -156,9 +156,9 @@ def _points_of(series: Series) -> Iterator[Point]:
 
 def _draw_curves(figure: Any, chart: Chart) -> None:
     """Draw references first, then curves without a name, and the best named one last."""
-    named, others, references = _mark_curves(chart)
+    labelled, others, references = _mark_curves(chart)
     unnamed = [(OTHERS, curve) for curve in others]
-    for marker, curve in (*references, *unnamed, *named[::-1]):
+    for marker, curve in (*references, *unnamed, *labelled[::-1]):
         for part in curve.parts:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
@@ -189,18 +189,18 @@ def _mark_curves(chart: Chart) -> tuple[Marked, Sequence[Series], Marked]:
     curves = [series for series in chart.series if not series.letter]
     references = [(series.letter, series) for series in chart.series if series.letter]
     with_name = len(curves) if len(curves) <= MOST_NAMED else FEW_NAMED_CURVES
-    named = list(zip(MARKERS, curves[:with_name], strict=False))
-    return named, curves[with_name:], references
+    labelled = list(zip(MARKERS, curves[:with_name], strict=False))
+    return labelled, curves[with_name:], references
 
 
 def _key_lines(chart: Chart, width: int) -> list[str]:
     """Return the lines below curves: what each marker means, and the notes."""
-    named, others, references = _mark_curves(chart)
-    cut = shorten_names_apart([printable(curve.name) for _, curve in named], width // 3)
+    labelled, others, references = _mark_curves(chart)
+    cut = shorten_names_apart([printable(curve.name) for _, curve in labelled], width // 3)
     meanings = []
-    for i, (marker, curve) in enumerate(named):
+    for i, (marker, curve) in enumerate(labelled):
         meaning = f"{marker} {cut[printable(curve.name)]}"
-        covering = [above for above, better in named[:i] if better.parts == curve.parts]
+        covering = [above for above, better in labelled[:i] if better.parts == curve.parts]
         if chart.x.range and not curve.parts:
             meaning += " (no value)"
         elif chart.x.range and covering:  # curves that fall into one are drawn over one another
@@ -250,16 +250,23 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     for point, series in points:  # those without a name come last, and are covered
         series_by_cell.setdefault(grid.cell(point), []).append(series)
     figure = _new_figure("", width, HEIGHT)
-    for letter in sorted({sharing[0].letter for sharing in series_by_cell.values()}):
-        cells = [cell for cell, sharing in series_by_cell.items() if sharing[0].letter == letter]
-        signal = figure.signal(grid.middles(cells, 0), grid.middles(cells, 1), marker=letter)
-        figure.draw(signal)
+    _draw_cells(figure, grid, {cell: sharing[0].letter for cell, sharing in series_by_cell.items()})
     for axis, axis_limits, axis_ticks in zip("xy", limits, ticks, strict=True):
         _set_axis(figure, axis, axis_limits, axis_ticks)
     figure.label(chart.x.label, axis="x")
     title = fold_notes([chart.title], width=width)
     notes = fold_notes(_notes_of_points(chart, series_by_cell.values()), width=width)
     return [*title, *_figure_lines(figure, color), *_key_of_points(chart, width), *notes]
+
+
+def _draw_cells(
+    figure: Any, grid: PointGrid, letter_of_cell: Mapping[tuple[int, int], str]
+) -> None:
+    """Draw letters in the middle of their cells."""
+    for letter in sorted({*letter_of_cell.values()}):
+        cells = [cell for cell, shown_letter in letter_of_cell.items() if shown_letter == letter]
+        signal = figure.signal(grid.middles(cells, 0), grid.middles(cells, 1), marker=letter)
+        figure.draw(signal)
 
 
 def _limits_with_room(values: Sequence[float]) -> Point:
@@ -336,8 +343,7 @@ def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     names = [printable(name) for name in chart.names[:metrics]]
     cells = {series.name: list(map(_profile_cell, series.values)) for series in chart.series}
     cell_width = max(cell_len(cell) for column in cells.values() for cell in column)
-    longest_name = max(map(cell_len, names))
-    name_width = max(4, min(WIDEST, longest_name, width - GAP - cell_width))
+    name_width = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - cell_width))
     fit = max(1, (width - name_width) // (cell_width + GAP))
     models = list(cells)[: fit * max(1, LINES // (metrics + 3))]
 

@@ -193,21 +193,15 @@ def layout_table(
     strips: list[TextColumn] = []
     fixed_columns = 0
     for heading, source in _headings_and_sources(view, columns, rows):
-        values = [row.get(source) if isinstance(source, str) else source(row) for row in rows]
-        if source == "slice":
-            values = [value or page.all_rows_name for value in values]
+        values = _values_of_column(source, rows, page.all_rows_name)
         column = columns.get(source) if isinstance(source, str) else None
         strip = _text_column(view, heading, column, values, digits)
         key = source if isinstance(source, str) else strip.name
-        words = view.words.get(key, page.meaning(key, view.table) if key in view.legend else "")
-        strips.append(replace(strip, words=fill_for_caller(result, words)))
+        strips.append(replace(strip, words=_meaning(view, result, key)))
         if len(strips) == 1 and signs:
             strips.append(TextColumn("", signs, numeric=False))
-        write = view.write or format_number
-        intervals = tuple(parts.format_interval(value, digits, write) for value in values)
-        if any(intervals) and (wide or view.lead in ("", source)):
-            level = f"{result.parameters['level'] * 100:g}{INTERVAL}"
-            strips.append(TextColumn(view.interval_heading or level, intervals, numeric=True))
+        if wide or view.lead in ("", source):
+            strips += _interval_columns(view, result, values, digits)
         if source == view.lead or view.keep_columns:
             fixed_columns = len(strips)
     rows_left = (len(all_rows) if view.total is None else view.total) - len(rows)
@@ -221,6 +215,35 @@ def layout_table(
         signs,
         parts.independence_note(result) if has_intervals and view.rank == "main" else "",
     )
+
+
+def _values_of_column(source: schema.Source, rows: Sequence[Row], all_rows_name: str) -> list[Cell]:
+    """Return the values of a column, that of the slice with a name for the whole table."""
+    if source == "slice":
+        return [row.get("slice") or all_rows_name for row in rows]
+    return [row.get(source) if isinstance(source, str) else source(row) for row in rows]
+
+
+def _meaning(view: schema.TableView, result: Document, key: str) -> str:
+    """Return the meaning of a column in this result or, if it is in the legend, the glossary."""
+    words = ""
+    if key in view.words:
+        words = view.words[key]
+    elif key in view.legend:
+        words = page_of(result.command).meaning(key, view.table)
+    return fill_for_caller(result, words)
+
+
+def _interval_columns(
+    view: schema.TableView, result: Document, values: Sequence[Cell], digits: int
+) -> list[TextColumn]:
+    """Return the column of the intervals of values; none where no value has an interval."""
+    write = view.write or format_number
+    intervals = tuple(parts.format_interval(value, digits, write) for value in values)
+    if not any(intervals):
+        return []
+    level = f"{result.parameters['level'] * 100:g}{INTERVAL}"
+    return [TextColumn(view.interval_heading or level, intervals, numeric=True)]
 
 
 def _text_column(
@@ -392,7 +415,7 @@ def _undefined_sentence(
     """Return why columns are undefined; several: whether other columns have other reasons."""
     words = parts.REASONS.get(reason, reason.replace("_", " "))
     models, *others = models_of_title.values()
-    same_models = None not in models and all(models == other for other in others)
+    same_models = None not in models and all(models == names_of_title for names_of_title in others)
     names = ""
     if same_models and len(models) < FEW:
         names = f" for {join_names(sorted(map(str, models)))}"

@@ -28,13 +28,13 @@ PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a letter may be o
 class CurvesLayout:
     """The series of a chart by how they are drawn, both axes in pixels, and the notes below.
 
-    curves: those of models. references: lines with which these are compared. named: the curves
+    curves: those of models. references: lines with which these are compared. labelled: the curves
     with a colour and a label. bottom: of the plot. ticks: heights in pixels, and their labels.
     """
 
     curves: Sequence[Series]
     references: Sequence[Series]
-    named: Sequence[Series]
+    labelled: Sequence[Series]
     x_scale: svg.PixelScale
     y_scale: svg.PixelScale
     bottom: float
@@ -60,7 +60,7 @@ def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -
     yield from (element for element in straight if "<text" in element)  # names above the curves
     yield from _marks(chart, x_scale, y_scale)
     marks = _pixels_of_marks(chart, x_scale, y_scale)
-    yield from _labels(layout.named, colors, x_scale, y_scale, marks, dots=dots)
+    yield from _labels(layout.labelled, colors, x_scale, y_scale, marks, dots=dots)
     yield from _moving_group(chart, x_scale, y_scale)
     for i, note in enumerate(layout.notes):
         yield svg.label(6, height - NOTE * (len(layout.notes) - i) + 8, note, "small dim")
@@ -71,24 +71,29 @@ def _layout_curves(chart: Chart, colors: svg.Colors, width: float, height: float
     visible = [series for series in chart.series if any(series.parts)]
     curves = [series for series in visible if series.letter not in REFERENCES]
     references = [series for series in visible if series.letter in REFERENCES]
-    named = [curve for curve in curves if colors.color_of(curve.name)][: svg.COLORED]
-    has_grey = bool(colors.numbers) and chart.kind == "lines"
-    notes = _note_lines(chart, len(curves) - len(named) if has_grey else 0, width)
+    labelled = [curve for curve in curves if colors.color_of(curve.name)][: svg.COLORED]
+    is_grey_named = bool(colors.numbers) and chart.kind == "lines"
+    notes = _note_lines(chart, len(curves) - len(labelled) if is_grey_named else 0, width)
     behind = [series for series in chart.extra if series.shape != "area"]
     points = _points_of([*visible, *behind])
     bottom = height - 40 - STRIP * bool(chart.below) - NOTE * len(notes)
-    letters_on_top = any(mark.y is None for mark in chart.marks)
-    heights = _heights_on_axis(chart, points)
-    y_scale = svg.axis_scale(chart.y, heights, bottom, 8.0 + 14 * letters_on_top)
+    top = 8.0 + 14 * any(mark.y is None for mark in chart.marks)
+    y_scale = svg.axis_scale(chart.y, _heights_on_axis(chart, points), bottom, top)
     ticks = _height_ticks(chart, y_scale)
     left = 10 + max((svg.text_width(text) for _, text in ticks), default=0)
     left += 18 * bool(chart.y.label)
-    widest_name = max((svg.text_width(curve.name) for curve in named), default=0)
-    right = width - 10 - (min(widest_name, WIDEST) + 30 if named else 0)
+    right = width - 10 - _labels_width(labelled)
     if chart.square:  # equal units on both axes
         right = min(right, left + (bottom - y_scale.end))
     x_scale = svg.axis_scale(chart.x, (x for x, _ in points), left, right)
-    return CurvesLayout(curves, references, named, x_scale, y_scale, bottom, ticks, notes)
+    return CurvesLayout(curves, references, labelled, x_scale, y_scale, bottom, ticks, notes)
+
+
+def _labels_width(labelled: Sequence[Series]) -> float:
+    """Return the pixels that labels take beside the plot."""
+    if not labelled:
+        return 0.0
+    return min(max(svg.text_width(curve.name) for curve in labelled), WIDEST) + 30
 
 
 def _note_lines(chart: Chart, greys: int, width: float) -> list[str]:
@@ -172,8 +177,8 @@ def _dots_with_intervals(
         center = x_scale.place(x)
         lower, upper = series.spans[i] if series.spans else (None, None)
         if lower is not None and upper is not None:
-            lower_y, upper_y = y_scale.place(lower), y_scale.place(upper)
-            yield svg.line(center, lower_y, center, upper_y, f"line s{color}")
+            bottom = y_scale.place(lower)
+            yield svg.line(center, bottom, center, y_scale.place(upper), f"line s{color}")
         yield svg.circle(center, y_scale.place(y), radius, f"f{color}")
 
 
@@ -326,7 +331,7 @@ def _moving_group(chart: Chart, x_scale: svg.PixelScale, y_scale: svg.PixelScale
 
 
 def _labels(
-    named: Sequence[Series],
+    labelled: Sequence[Series],
     colors: svg.Colors,
     x_scale: svg.PixelScale,
     y_scale: svg.PixelScale,
@@ -335,24 +340,24 @@ def _labels(
     dots: bool,
 ) -> Iterator[str]:
     """Yield the names of curves beside their ends or, where these meet, letters on the curves."""
-    if not named:
+    if not labelled:
         return
-    pixels = [_pixels_of_series(curve, x_scale, y_scale) for curve in named]
-    numbers = [colors.color_of(curve.name) for curve in named]
+    pixels = [_pixels_of_series(curve, x_scale, y_scale) for curve in labelled]
+    numbers = [colors.color_of(curve.name) for curve in labelled]
     end_heights = [float(curve[-1, 1]) for curve in pixels]
     meet = any(abs(a - b) < APART for a, b in combinations(end_heights, 2))
     short = any(curve[-1, 0] < x_scale.end - 4 for curve in pixels)
     if dots:
         heights = _label_heights(end_heights, y_scale)
-        yield from _dot_labels(named, numbers, pixels, heights, x_scale.end + 6)
-    elif (meet or short) and len(named) > 1:
+        yield from _dot_labels(labelled, numbers, pixels, heights, x_scale.end + 6)
+    elif (meet or short) and len(labelled) > 1:
         places = _letter_places(pixels, x_scale, marks)
         heights = _label_heights([y for _, y in places], y_scale)
-        yield from _letter_labels(named, numbers, places, heights, x_scale.end + 6)
+        yield from _letter_labels(labelled, numbers, places, heights, x_scale.end + 6)
     else:
         for i, y in _label_heights(end_heights, y_scale):
             yield svg.line(x_scale.end, end_heights[i], x_scale.end + 18, y, f"thin s{numbers[i]}")
-            yield _name_label(named[i], x_scale.end + 20, y)
+            yield _name_label(labelled[i], x_scale.end + 20, y)
 
 
 def _pixels_of_series(series: Series, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> Floats:
@@ -370,7 +375,7 @@ def _label_heights(heights: Sequence[float], y_scale: svg.PixelScale) -> list[tu
 
 
 def _dot_labels(
-    named: Sequence[Series],
+    labelled: Sequence[Series],
     numbers: Sequence[int],
     pixels: Sequence[Floats],
     heights: Sequence[tuple[int, float]],
@@ -385,13 +390,13 @@ def _dot_labels(
         covers = any(abs(dot_x - x) < BADGE and abs(dot_y - y) < APART for x, y in letters)
         letters.append((dot_x - 2 * APART * covers, dot_y))
         letter_x = dot_x - 5 if covers else dot_x + 5
-        yield svg.label(letter_x, dot_y - 4, named[i].letter, "small over" + " e" * covers)
-        text = f"{named[i].letter} {named[i].name}".strip()
-        yield _name_label(named[i], left + 14, y, text)
+        yield svg.label(letter_x, dot_y - 4, labelled[i].letter, "small over" + " e" * covers)
+        text = f"{labelled[i].letter} {labelled[i].name}".strip()
+        yield _name_label(labelled[i], left + 14, y, text)
 
 
 def _letter_labels(
-    named: Sequence[Series],
+    labelled: Sequence[Series],
     numbers: Sequence[int],
     places: Sequence[Point],
     heights: Sequence[tuple[int, float]],
@@ -404,7 +409,7 @@ def _letter_labels(
         for letter_x, letter_y in (places[i], (left + 11, y)):
             yield svg.circle(letter_x, letter_y, BADGE, f"ground dot s{color}")
             yield svg.label(letter_x, letter_y + 4, chr(ord("A") + i), "small m")
-        yield _name_label(named[i], left + 26, y)
+        yield _name_label(labelled[i], left + 26, y)
 
 
 def _name_label(series: Series, x: float, y: float, text: str = "") -> str:

@@ -78,17 +78,7 @@ def svg_element(
     alone: bool = False,
 ) -> str:
     """Return an SVG element of panels side by side and below each other; alone: in a file."""
-    rows_of_panels = [panels[i : i + across] for i in range(0, len(panels), across)]
-    width = max(sum(panel_width for _, panel_width, _ in row) for row in rows_of_panels)
-    parts = []
-    y = 0.0
-    for row in rows_of_panels:
-        x = 0.0
-        for elements, panel_width, _ in row:
-            place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
-            parts.append(f'<g transform="{place}">{elements}</g>')
-            x += panel_width
-        y += max(panel_height for _, _, panel_height in row) + 6
+    parts, width, y = _arrange_panels(panels, across)
     for line in caption_lines(caption, width):
         y += CAPTION
         parts.append(svg.label(6, y - 3, line, "small dim"))
@@ -102,6 +92,22 @@ def svg_element(
         f"{style}{ground}{''.join(parts)}</svg>"
     )
     return escape_control_characters(text)
+
+
+def _arrange_panels(panels: Sequence[Panel], across: int) -> tuple[list[str], float, float]:
+    """Return the elements of panels at their places, and the width and height of all."""
+    rows_of_panels = [panels[i : i + across] for i in range(0, len(panels), across)]
+    elements = []
+    y = 0.0
+    for row in rows_of_panels:
+        x = 0.0
+        for content, panel_width, _ in row:
+            place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
+            elements.append(f'<g transform="{place}">{content}</g>')
+            x += panel_width
+        y += max(panel_height for _, _, panel_height in row) + 6
+    width = max(sum(panel_width for _, panel_width, _ in row) for row in rows_of_panels)
+    return elements, width, y
 
 
 def pictures_by_name(result: Document) -> dict[str, tuple[Document, list[Chart]]]:
