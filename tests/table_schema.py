@@ -29,7 +29,7 @@ def _of_table(table: Table) -> Json:
     }
     one = [column.name for column in columns if column.when == "one"]
     row |= {"oneOf": [{"required": [name]} for name in one]} if one else {}
-    least = {"minItems": table.least} if table.least else {}
+    least = {"minItems": table.min_rows} if table.min_rows else {}
     return {"type": "array", "items": {**row, **(table.rule or {})}, **least}
 
 
@@ -39,7 +39,7 @@ def _of_column(column: Column) -> Json:
     for sign in column.kind.removeprefix(kind):
         one = {"anyOf": [one, {"type": "null"}]} if sign == "?" else {"type": "array", "items": one}
         one = {**one, "minItems": 1} if sign == "+" else one
-    return {**one, **(column.more or {})}
+    return {**one, **(column.json_schema or {})}
 
 
 def _conditions(page: Page) -> list[Json]:

@@ -138,7 +138,7 @@ def stdout_pieces(
         from clfeval.views.plots import draw_requested_plots
 
         plots = draw_requested_plots(
-            result, request.names, one=draws, width=screen.width, color=screen.color
+            result, request.names, by_default=draws, width=screen.width, color=screen.color
         )
         if not request.names and plots.count("\n") > room:
             plots = ""

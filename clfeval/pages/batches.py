@@ -297,7 +297,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
         places=(),
         lead=leading[0] if leading else "",
         legend=("marks",),
-        more=f"{OPTION}--format csv --show history{END}",
+        rest_hint=f"{OPTION}--format csv --show history{END}",
     )
     if result.tables["events"]:
         yield TableView("events", "Changes by label", "label model changed", legend=("changed",))
@@ -315,7 +315,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     marks, note = _event_marks(result, places)
     axis = Axis(
         f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
-        ends=(1.0, float(len(labels))),
+        range=(1.0, float(len(labels))),
     )
     for index, measure in enumerate(result.parameters["leading"]):
         points: dict[str, list[Point]] = {}

@@ -30,7 +30,7 @@ class Axis:
 
     label: str = ""
     scale: Literal["linear", "log", "odds"] = "linear"
-    ends: Point | None = None
+    range: Point | None = None
     names: tuple[str, ...] = ("", "")
 
 

@@ -17,7 +17,7 @@ FOREST = "forest"  # the picture of intervals of models
 
 def deciding_measure(result: Document) -> str:
     """Return the leading column of the main table, by which the answer names the best model."""
-    views = page_of(result.command).shown(result, DIGITS)
+    views = page_of(result.command).views(result, DIGITS)
     return next((one.lead for one in views if one.rank == "main" and one.lead), "")
 
 

@@ -62,7 +62,7 @@ TABLES = (
             *ALONE,
         ),
         "",
-        least=1,
+        min_rows=1,
     ),
     Table(
         "pairs",
@@ -170,7 +170,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     positives, negatives = result.summary["positives"], result.summary["negatives"]
     shares = [positives / (positives + negatives)] if positives + negatives else []
     rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
-    part = partial(TableView, "models", more=f"{OPTION}--format csv{END}")
+    part = partial(TableView, "models", rest_hint=f"{OPTION}--format csv{END}")
     yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
     note = parts.majority_class_note(shares)
     yield part(f"Confusion counts and rates{aside}", rates, name="rates", note=note)
@@ -283,7 +283,7 @@ def _main_table(result: Document, found: str) -> TableView:
         rank="main",
         right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through",
-        more=f"{OPTION}--format csv{END}",
+        rest_hint=f"{OPTION}--format csv{END}",
         legend=(found, "shine_through"),
         words=words,
     )
@@ -318,7 +318,7 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
                 columns | ({"method": "method"} if several else {}),
                 most=MAX_ROWS,
                 note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
-                more=None if several else "",
+                rest_hint=None if several else "",
                 right=["corrected"],
                 rank="asked",
                 legend=REACHED,

@@ -49,8 +49,8 @@ POPULATION_COLUMNS = (
 BOUNDS = {"minimum": -1, "maximum": 1}
 TILTED_COLUMNS = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
 TILTED_NUMBERS = (
-    *cols("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-    *cols("number", "delta_b", more=BOUNDS),
+    *cols("number", "phi_b", json_schema={"minimum": -2, "maximum": 2}),
+    *cols("number", "delta_b", json_schema=BOUNDS),
 )
 FEATURE = (
     *cols("text", "feature column"),
@@ -63,7 +63,7 @@ FEATURE = (
     *PLACE,
     Column("corrected_delta", "signed", "corrected δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
-    Column("implications", "text*", more={"items": {"enum": list(IMPLICATIONS)}}),
+    Column("implications", "text*", json_schema={"items": {"enum": list(IMPLICATIONS)}}),
     Column("selected", "flag", when="+selected"),
 )
 TABLES = (
@@ -147,7 +147,7 @@ TABLES = (
             THRESHOLD,
             *CELLS[:2],
             *cols("part", "sensitivity specificity"),
-            *cols("number", "phi delta", more=BOUNDS),
+            *cols("number", "phi delta", json_schema=BOUNDS),
         ),
         f"{CLASSIFIERS}?",
     ),
@@ -202,7 +202,7 @@ TABLES = (
             *cols("part", "value"),
             *POPULATION_COLUMNS,
             *cols("count", "branch point"),
-            *cols("number", "phi delta", more=BOUNDS),
+            *cols("number", "phi delta", json_schema=BOUNDS),
             *TILTED_NUMBERS,
         ),
     ),
@@ -278,7 +278,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
             title,
             "model delta phi sensitivity specificity reading?",
             list(map(_add_reading, best[:MAX_ROWS])),
-            more=CSV,
+            rest_hint=CSV,
             total=len(best),
             rank="main",
             lead="delta",
@@ -314,7 +314,9 @@ def _requested_tables(result: Document, key_columns: str) -> Iterator[TableView]
         rows = [row for row in tables["models"] if row["slice"] is not None]
         columns = f"{key_columns} delta phi sensitivity specificity"
         title = "Models in each slice"
-        yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
+        yield part(
+            "models", title, columns, rows, name="slices", lead="delta", rest_hint=CSV, legend=()
+        )
 
 
 def _add_reading(row: Row) -> Row:
@@ -396,12 +398,14 @@ def _reading_table(result: Document, key_columns: str) -> TableView:
     pooled = ", rows of all runs pooled" if "runs" in result.tables else ""
     title = f"Youden's J and bias (φ-δ) in words{pooled}"
     columns = f"{key_columns} phi delta reading"
-    return TableView("models", title, columns, rows, more=CSV, total=len(models), name="readings")
+    return TableView(
+        "models", title, columns, rows, rest_hint=CSV, total=len(models), name="readings"
+    )
 
 
 def _measure_group_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the rates, the measures with balanced classes, and those of the sample."""
-    part = partial(TableView, "models", more=CSV)
+    part = partial(TableView, "models", rest_hint=CSV)
     counts = " ".join(cell.name for cell in CELLS)
     yield part("Rates", f"{key_columns} threshold? {counts} sensitivity specificity", name="rates")
     yield part(
@@ -430,9 +434,9 @@ def _region_tables(result: Document, key_columns: str) -> Iterator[TableView]:
             f"Joint {level * 100:g}% confidence region",
             f"{key_columns} {' '.join(rates)}",
             models,
-            more=CSV,
+            rest_hint=CSV,
             note=f"two Clopper-Pearson intervals, each at level √{level:g}",
-            between="joint CI",
+            interval_heading="joint CI",
             name="regions",
         )
 
@@ -451,7 +455,7 @@ def _feature_tables(result: Document) -> Iterator[TableView]:
         )
         what = "feature implication support confidence"
         yield TableView(
-            "implications", "Implications by support", what, best, IMPLIED, note, more=""
+            "implications", "Implications by support", what, best, IMPLIED, note, rest_hint=""
         )
     if selected:
         every = _feature_table(result, "features", "All features by |δ|")

@@ -118,7 +118,7 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
         notes += [f"{corner} ({at[0]:.3g}, {at[1]:.3g})"] * (not balanced)
     notes += ["top: always right; left: always negative; right: always positive"] * balanced
     names = ("φ: bias", "δ: discrimination") if balanced else ("φ_b", "δ_b")
-    across, up = (Axis(name, ends=(-reach, reach)) for name in names)
+    across, up = (Axis(name, range=(-reach, reach)) for name in names)
     far = max((abs(y), y, x, one.name) for one in dots for x, y in one.parts[0]) if dots else None
     x, y = (name.partition(":")[0] for name in names)
     finding = f"Largest |{y}|: {far[3]}, {y} {far[1]:.3f}, {x} {far[2]:.3f}." if far else "No dots."
@@ -149,8 +149,8 @@ def _enlarged(chart: Chart) -> Iterator[Chart]:
     yield replace(
         chart,
         title="The same, enlarged",
-        x=replace(chart.x, ends=x),
-        y=replace(chart.y, ends=y),
+        x=replace(chart.x, range=x),
+        y=replace(chart.y, range=y),
         series=tuple(one for one in chart.series if not one.letter),
         extra=found,
         key=(),
@@ -301,7 +301,7 @@ def _history(result: Document) -> Iterator[Chart]:
             rank="main",
             title=f"{heading_of(measure)} by label",
             y=replace(chart.y, label=heading_of(measure)),
-            x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
+            x=Axis("label", range=chart.x.range, names=tuple(labels)),
             finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last)}.",
         )
 

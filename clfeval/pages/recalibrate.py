@@ -170,8 +170,8 @@ def page_charts(result: Document) -> Iterator[Chart]:
         yield Chart(
             "lines",
             f"Recalibration of {model}",
-            Axis("probability", ends=SHARE_RANGE),
-            Axis(_observed_title(result), ends=SHARE_RANGE),
+            Axis("probability", range=SHARE_RANGE),
+            Axis(_observed_title(result), range=SHARE_RANGE),
             (*dots, diagonal),
             name="recalibration",
             key=(Note("dots: groups of a tenth of the rows by score, with confidence intervals"),),

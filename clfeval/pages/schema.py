@@ -53,26 +53,26 @@ class Column:
     when: str = ""
     best: Literal["max", "min"] | None = None  # a gate may limit it though it is not a measure
     among: tuple[str | None, ...] = ()
-    more: Json | None = None  # further JSON Schema of the column
+    json_schema: Json | None = None  # further rules of its values
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a result; least: minimum number of rows; rule: JSON Schema of each row."""
+    """A table of a result; rule: JSON Schema of each row."""
 
     name: str
     columns: tuple[Column, ...]
     when: str = "?"
-    least: int = 0
+    min_rows: int = 0
     rule: Json | None = None
 
 
 Sign = Literal["best", "equal", ""]  # among rows
 
 
-def cols(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
-    """Declare several columns of one kind."""
-    return tuple(Column(name, kind, **more) for name in names.split())
+def cols(kind: str, names: str, **fields: Any) -> tuple[Column, ...]:
+    """Declare several columns of one kind; fields: further ones of `Column`, the same for all."""
+    return tuple(Column(name, kind, **fields) for name in names.split())
 
 
 COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
@@ -160,10 +160,10 @@ class TableView:
 
     columns: names, with `?` if shown only when not empty; or heading -> source, equal headings made
     unique by blanks. Those of a main table in order of weight: a narrow screen omits the last.
-    rows: by default those of the table. most: maximum of rows. right: right-aligned headings. more:
-    how to get all rows. total: number of rows, if more. write: rounds numbers. between: heading of
-    intervals. name: requests it, by default the table's. lead: the leading column, with intervals
-    by default. whole: no column is omitted. legend: columns or headings in the glossary; words:
+    rows: by default those of the table. most: maximum of rows. right: right-aligned headings.
+    rest_hint: how to get all rows. total: number of rows, if more. write: rounds numbers. name:
+    requests it, by default the table's. lead: the leading column, with intervals by default.
+    keep_columns: whether no column is omitted. legend: columns or headings in the glossary; words:
     meanings in this result. places: marks of rows.
     """
 
@@ -174,15 +174,15 @@ class TableView:
     most: int | None = 60
     note: str = ""
     right: Sequence[str] = ()
-    more: str | None = None
+    rest_hint: str | None = None
     total: int | None = None
     write: Write | None = None
-    between: str = ""
+    interval_heading: str = ""
     name: str = ""
     rank: Rank = "detail"
     lead: str = ""
     legend: Sequence[str] = ()
-    whole: bool = False
+    keep_columns: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
     places: Sequence[Sign] | None = None
 
@@ -195,30 +195,30 @@ SHARED_HEADINGS: Mapping[str, str] = {"p (this measure)": "p_adjusted"}
 class Page:
     """The layout of a command's results.
 
-    shown: yields the tables in reading order, for a number of digits. summary: keys a gate may
-    limit. aside: warnings, by code, that apply to one of these parts. glossary: meanings of
-    columns, by name or `table.name`; headings: keys of the glossary by heading, in which `…`
+    views: yields the tables in reading order, for a number of digits. summary: keys a gate may
+    limit. parts_by_warning: of warnings that apply to some parts only, by code. glossary: meanings
+    of columns, by name or `table.name`; headings: keys of the glossary by heading, in which `…`
     represents any name. beyond: further options.
     """
 
     command: str
     tables: tuple[Table, ...]
     headline: Callable[[Document], list[str]]
-    shown: Callable[[Document, int], Iterable[TableView]]
+    views: Callable[[Document, int], Iterable[TableView]]
     charts: Callable[[Document], Iterable[Chart]]
     summary: tuple[Column, ...] = ()
-    whole: str = "(all)"  # name of the whole table among its slices
+    all_rows_name: str = "(all)"  # the whole table among its slices
     parts: tuple[str, ...] = ()  # names of displayed parts other than tables
     plots: tuple[str, ...] = ()
     pictures: tuple[str, ...] = ()  # names of pictures that are no plots on a terminal
-    aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts_by_warning: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     glossary: Mapping[str, str] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
     beyond: Callable[[Document], str] = lambda _: ""
 
     def table(self, name: str) -> Table:
         """Return the table of a name, without columns if it is not declared."""
-        return next((one for one in self.every if one.name == name), Table(name, ()))
+        return next((table for table in self.every if table.name == name), Table(name, ()))
 
     @property
     def every(self) -> tuple[Table, ...]:
@@ -229,8 +229,8 @@ class Page:
     def names(self) -> list[str]:
         """Names that can be requested: of parts, tables and plots."""
         tables = [table.name for table in self.every]
-        more = (BASELINE, INTERVALS, PLOTS, ALL)
-        return [*dict.fromkeys((*self.parts, *tables, *self.all_pictures, *more))]
+        of_every_page = (BASELINE, INTERVALS, PLOTS, ALL)
+        return [*dict.fromkeys((*self.parts, *tables, *self.all_pictures, *of_every_page))]
 
     @property
     def all_pictures(self) -> tuple[str, ...]:
@@ -240,7 +240,8 @@ class Page:
     def column(self, name: str, table: str | None = None) -> Column | None:
         """Return a column of a table, or of the first table that has it, or of the summary."""
         tables = [self.table(table)] if table else [*self.tables, Table("", self.summary)]
-        return next((c for one in tables for c in one.columns if c.name == name), None)
+        columns = (column for declared in tables for column in declared.columns)
+        return next((column for column in columns if column.name == name), None)
 
     @property
     def all_headings(self) -> Mapping[str, str]:
@@ -253,12 +254,12 @@ class Page:
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
 
 
-def comparison_rows(result: Document, against: str, *, inside: bool = False) -> list[Row]:
-    """Return the comparisons of one kind; inside: those within slices."""
+def comparison_rows(result: Document, kind: str, *, within_slices: bool = False) -> list[Row]:
+    """Return the comparisons of one kind: of the whole table, or those within slices."""
     return [
         row
         for row in result.tables.get(COMPARISONS, ())
-        if row["against"] == against and (row["slice"] is not None) == inside
+        if row["against"] == kind and (row["slice"] is not None) == within_slices
     ]
 
 
@@ -269,12 +270,12 @@ def is_present(when: str, result: Document) -> bool | None:
     condition = when.removesuffix("?")
     key, _, value = condition.partition("=")
     if key.startswith("+"):
-        there = key[1:] in result.tables
+        present = key[1:] in result.tables
     elif value:
-        there = result.parameters.get(key) == value
+        present = result.parameters.get(key) == value
     else:
-        there = not key or result.parameters.get(key) not in (None, {})
-    return there if condition == when or not there else None
+        present = not key or result.parameters.get(key) not in (None, {})
+    return present if condition == when or not present else None
 
 
 def certain_columns(table: Table, result: Document) -> list[Column]:

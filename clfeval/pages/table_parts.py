@@ -297,7 +297,9 @@ def split_by_measure(view: TableView) -> Iterator[TableView]:
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
     runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
-    rows = comparison_rows(result, "reference") + comparison_rows(result, "reference", inside=True)
+    rows = comparison_rows(result, "reference") + comparison_rows(
+        result, "reference", within_slices=True
+    )
     if not (rows := rows or runs):
         return
     title = f"from {quote_if_ambiguous(reference)}" if reference else "between models"

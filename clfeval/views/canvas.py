@@ -38,27 +38,30 @@ def key_lines(
     """Return the lines of the key, side by side if many; numbers that do not fit are left out."""
     if not entries:
         return []
-    names = [printable(entry.name) for entry in entries]
+    names = [printable(key_entry.name) for key_entry in entries]
     longest = max(map(cell_len, (headings[0], *names)))
-    wide = _number_widths(headings, entries)
-    while wide and 2 + min(longest, SHORTEST) + sum(wide) > width:
-        wide.pop()
-    least = 2 + min(longest, NAME) + sum(wide)
-    blocks = min(4, max(1, (width + GAP) // (least + GAP))) if len(entries) > FEW else 1
-    room = max(1, min(longest, (width - GAP * (blocks - 1)) // blocks - 2 - sum(wide)))
+    widths = _number_widths(headings, entries)
+    while widths and 2 + min(longest, SHORTEST) + sum(widths) > width:
+        widths.pop()
+    min_width = 2 + min(longest, NAME) + sum(widths)
+    blocks = min(4, max(1, (width + GAP) // (min_width + GAP))) if len(entries) > FEW else 1
+    room = max(1, min(longest, (width - GAP * (blocks - 1)) // blocks - 2 - sum(widths)))
     cut = shorten_names_apart([headings[0], *names], room)
-    high = -(-len(entries) // blocks)
 
     def line(marker: str, name: str, numbers: Sequence[str]) -> str:
-        shown = set_cell_size(cut[name], room)
-        ends = "".join(f"{text:>{w}}" for text, w in zip(numbers, wide, strict=False))
+        padded_name = set_cell_size(cut[name], room)
+        aligned = (f"{number:>{w}}" for number, w in zip(numbers, widths, strict=False))
         mark = add_ansi_style(marker, marker_color(marker)) if color and marker != " " else marker
-        return f"{mark} {shown}{ends}"
+        return f"{mark} {padded_name}{''.join(aligned)}"
 
-    rows = [[line(" ", headings[0], headings[1:])] * (-(-len(entries) // high))]
-    for row in range(high):
-        here = range(row, len(entries), high)
-        rows.append([line(entries[i].marker, names[i], entries[i].numbers) for i in here])
+    lines = [
+        line(key_entry.marker, name, key_entry.numbers)
+        for key_entry, name in zip(entries, names, strict=True)
+    ]
+    height = -(-len(lines) // blocks)
+    heading = line(" ", headings[0], headings[1:])
+    rows = [[heading] * (-(-len(lines) // height))]
+    rows += [lines[row::height] for row in range(height)]
     return [(" " * GAP).join(parts).rstrip() for parts in rows]
 
 
@@ -83,13 +86,13 @@ def fold_notes(notes: Iterable[str], *, width: int) -> list[str]:
     return [line.replace(TIE, " ") for line in lines]
 
 
-def side_by_side_lines(blocks: Sequence[Sequence[str]], wide: int) -> list[str]:
-    """Return blocks of lines side by side, each `wide` columns after the one before."""
+def side_by_side_lines(blocks: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return blocks of lines side by side, each `width` columns after the one before."""
     lines = []
     for parts in zip_longest(*blocks, fillvalue=""):
         line = ""
         for i, part in enumerate(parts):
-            gap = " " * (i * wide - cell_len(re.sub(ESCAPES, "", line)))
+            gap = " " * (i * width - cell_len(re.sub(ESCAPES, "", line)))
             line += gap + part if part else ""
         lines.append(line)
     return lines
@@ -106,18 +109,22 @@ def shorten_name(name: str, most: int) -> str:
 def shorten_names_apart(names: Sequence[str], most: int) -> dict[str, str]:
     """Return names cut as by `shorten_name`; those that would look equal, where they differ."""
     cut = {name: shorten_name(name, most) for name in names}
-    alike: dict[str, list[str]] = {}
+    names_by_text: dict[str, list[str]] = {}
     for name, text in cut.items():
-        alike.setdefault(text, []).append(name)
-    for group in alike.values():
+        names_by_text.setdefault(text, []).append(name)
+    for group in names_by_text.values():
         if len(group) > 1 and most >= SHORTEST:
-            columns = enumerate(zip(*group, strict=False))
-            parting = next((i for i, here in columns if len({*here}) > 1), min(map(len, group)))
-            same = max(parting - 1, 0)
-            head = f"{_start_that_fits(group[0][:same], most // 3)}…"
-            ends = shorten_names_apart([name[same:] for name in group], most - cell_len(head))
-            cut |= {name: head + ends[name[same:]] for name in group}
+            shared = max(_shared_length(group) - 1, 0)
+            head = f"{_start_that_fits(group[0][:shared], most // 3)}…"
+            tails = shorten_names_apart([name[shared:] for name in group], most - cell_len(head))
+            cut |= {name: head + tails[name[shared:]] for name in group}
     return cut
+
+
+def _shared_length(names: Sequence[str]) -> int:
+    """Return how many characters all names have in common at their start."""
+    letters = enumerate(zip(*names, strict=False))
+    return next((i for i, column in letters if len({*column}) > 1), min(map(len, names)))
 
 
 def _start_that_fits(text: str, most: int) -> str:
@@ -126,14 +133,14 @@ def _start_that_fits(text: str, most: int) -> str:
 
 
 def _number_widths(headings: Sequence[str], entries: Sequence[KeyEntry]) -> list[int]:
-    columns = zip(headings[1:], *(entry.numbers for entry in entries), strict=True)
+    columns = zip(headings[1:], *(key_entry.numbers for key_entry in entries), strict=True)
     return [max(map(len, column)) + 2 for column in columns]
 
 
 def marker_color(char: str) -> str:
     """Return the ANSI code of the colour of a marker, different from the next one's."""
-    place = MARKERS.find(char)
-    return "1" if place < 0 else f"1;{HUES[place % len(HUES)]}"
+    index = MARKERS.find(char)
+    return "1" if index < 0 else f"1;{HUES[index % len(HUES)]}"
 
 
 TALL = 2  # a terminal cell is about twice as high as wide
@@ -177,15 +184,16 @@ class Canvas:
     def set_cell(self, column: int, row: int, ink: Ink) -> None:
         """Set a cell; nothing is drawn off the canvas or below something of higher priority."""
         if self.contains(column, row):
-            there = self.cells.get((column, row))
-            if there is None or there.priority <= ink.priority:
+            covered = self.cells.get((column, row))
+            if covered is None or covered.priority <= ink.priority:
                 self.cells[column, row] = ink
 
     def free(self, column: int, row: int, length: int) -> bool:
         """Return whether cells in a row are on the canvas and blank, with a blank on each side."""
-        around = ((c, row) for c in range(column - 1, column + length + 1))
-        on = self.contains(column, row) and self.contains(column + length - 1, row)
-        return on and not any(cell in self.cells for cell in around)
+        if not (self.contains(column, row) and self.contains(column + length - 1, row)):
+            return False
+        cells = ((c, row) for c in range(column - 1, column + length + 1))
+        return not any(cell in self.cells for cell in cells)
 
     def text(self, column: int, row: int, text: str, ink: Ink) -> None:
         """Write narrow characters side by side, shifted where they would be cut off."""
@@ -204,27 +212,28 @@ class Canvas:
 
     def dots(self, points: Sequence[Point], ink: Ink) -> list[tuple[int, int]]:
         """Draw a dotted line through data points, evenly spaced on the screen; return its cells."""
-        drawn = []
+        cells = []
         for a, b in pairwise(points):
             flat = _is_flat(a, b)
             for column, row in self._steps(a, b):
                 if not flat or column % TALL == 0:
                     self.set_cell(column, row, ink)
-                    drawn.append((column, row))
-        return drawn
+                    cells.append((column, row))
+        return cells
 
     def trace(self, points: Sequence[Point], ink: Ink) -> list[tuple[int, int]]:
         """Draw a function of x, one character a column, high, middle or low in its cell."""
-        drawn: dict[int, int] = {}
+        row_of_column: dict[int, int] = {}
         for a, b in pairwise(points):
-            (c0, r0), (c1, r1) = self.place(*a), self.place(*b)
+            c0, r0 = self.place(*a)
+            c1, r1 = self.place(*b)
             for column in _whole_numbers_between(c0, c1, self.columns):
                 exact = r0 + (r1 - r0) * ((column - c0) / (c1 - c0) if c1 != c0 else 1.0)
                 row = floor(exact + 0.5)
                 third = min(2, int((exact + 0.5 - row) * 3))
                 self.set_cell(column, row, Ink("'-."[third], ink.priority, ink.style))
-                drawn[column] = row
-        return sorted(drawn.items())
+                row_of_column[column] = row
+        return sorted(row_of_column.items())
 
     def render(self, *, color: bool = False) -> list[str]:
         """Return the lines without trailing blanks, with ANSI codes only if `color`."""
@@ -238,11 +247,12 @@ class Canvas:
 
     def _steps(self, a: Point, b: Point) -> Iterator[tuple[int, int]]:
         """Yield the cells of a line: one for each column when it is flat, else one for each row."""
-        (c0, r0), (c1, r1) = self.place(*a), self.place(*b)
+        c0, r0 = self.place(*a)
+        c1, r1 = self.place(*b)
         if _is_flat(a, b):
             for column in _whole_numbers_between(c0, c1, self.columns):
-                part = (column - c0) / (c1 - c0) if c1 != c0 else 0.0
-                yield column, round(r0 + (r1 - r0) * part)
+                share = (column - c0) / (c1 - c0) if c1 != c0 else 0.0
+                yield column, round(r0 + (r1 - r0) * share)
         else:
             for row in _whole_numbers_between(r0, r1, self.rows):
                 yield round(c0 + (c1 - c0) * (row - r0) / (r1 - r0)), row

@@ -27,7 +27,10 @@ ELSEWHERE = ".gitlab-ci.yml"  # where the command line stands, which has no othe
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An annotation: place, title and text; severity as in GitLab; same: key of its fingerprint."""
+    """An annotation: place, title and text; severity as in GitLab.
+
+    identity: what makes its fingerprint, the same in every run.
+    """
 
     level: Weight
     code: str
@@ -35,7 +38,7 @@ class Finding:
     file: str | None
     row: int | None
     severity: str
-    same: tuple[str, ...]
+    identity: tuple[str, ...]
 
 
 def gate_findings(
@@ -68,23 +71,24 @@ def gate_findings(
 def error_findings(error: ClfevalError) -> list[Finding]:
     """Return the annotations of an error: one for each problem, with its hint."""
     severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
-    found = []
+    findings = []
     for part in error.parts or (error,):
         hint = f"\nhint: {printable(part.hint)}" if part.hint else ""
-        for one in part.problems:
-            column = f"column '{one.column}': " if one.column is not None else ""
-            text = f"{printable(f'{column}{one.what}')}{hint}"
-            name, row = one.place
-            same = (one.code, str(row), str(one.column), one.what)
-            place = name and _relative_path(name)
-            found.append(Finding("error", one.code, text, place, row, severity, same))
-    return found
+        for problem in part.problems:
+            column = f"column '{problem.column}': " if problem.column is not None else ""
+            text = f"{printable(f'{column}{problem.what}')}{hint}"
+            name, row = problem.place
+            file = name and _relative_path(name)
+            identity = (problem.code, str(row), str(problem.column), problem.what)
+            findings.append(Finding("error", problem.code, text, file, row, severity, identity))
+    return findings
 
 
 def bug_findings(lines: Sequence[str]) -> list[Finding]:
     """Return the annotation of a bug: the last line of its traceback."""
-    what = printable(lines[-1] if lines else "unknown")
-    return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
+    last_line = printable(lines[-1] if lines else "unknown")
+    text = f"a bug in clfeval: {last_line}"
+    return [Finding("error", "bug", text, None, None, "blocker", (last_line,))]
 
 
 def _relative_path(name: str) -> str | None:
@@ -97,20 +101,27 @@ def _relative_path(name: str) -> str | None:
 
 def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a workflow command for each finding shown, and the number of others, escaped."""
-    total = Counter(one.level for one in findings)
-    said = Counter[Weight]()
-    for one in findings:
-        said[one.level] += 1
-        if said[one.level] == MAX_ANNOTATIONS < total[one.level]:
-            left = total[one.level] - MAX_ANNOTATIONS + 1
-            yield f"::{one.level} title=clfeval::{left:,} more {one.level}s; the log lists them"
-        elif said[one.level] <= MAX_ANNOTATIONS:
-            where = {"file": one.file, "line": one.row, "title": f"clfeval [{one.code}]"}
-            given = {
-                key: _escape_message(printable(str(v))) for key, v in where.items() if v is not None
-            }
-            held = (f"{k}={v.replace(':', '%3A').replace(',', '%2C')}" for k, v in given.items())
-            yield f"::{one.level} {','.join(held)}::{_escape_message(one.text)}"
+    totals = Counter(finding.level for finding in findings)
+    written = Counter[Weight]()
+    for finding in findings:
+        level = finding.level
+        written[level] += 1
+        if written[level] == MAX_ANNOTATIONS < totals[level]:
+            left = totals[level] - MAX_ANNOTATIONS + 1
+            yield f"::{level} title=clfeval::{left:,} more {level}s; the log lists them"
+        elif written[level] <= MAX_ANNOTATIONS:
+            properties = ",".join(_github_properties(finding))
+            yield f"::{level} {properties}::{_escape_message(finding.text)}"
+
+
+def _github_properties(finding: Finding) -> Iterator[str]:
+    """Yield the file, line and title of a workflow command, where known, escaped."""
+    title = f"clfeval [{finding.code}]"
+    properties = {"file": finding.file, "line": finding.row, "title": title}
+    for name, value in properties.items():
+        if value is not None:
+            text = _escape_message(printable(str(value)))
+            yield f"{name}={text.replace(':', '%3A').replace(',', '%2C')}"
 
 
 def _escape_message(text: str) -> str:
@@ -121,22 +132,22 @@ def _escape_message(text: str) -> str:
 def gitlab_report(findings: Sequence[Finding]) -> str:
     """Return the GitLab report; a finding has the same fingerprint in every run, each once."""
     times = Counter[tuple[str, ...]]()
-    listed = []
-    for one in findings:
-        path = one.file or ELSEWHERE
-        same = (path, *one.same)
-        times[same] += 1
-        told = json.dumps([*same, times[same]])
-        listed.append(
+    issues = []
+    for finding in findings:
+        path = finding.file or ELSEWHERE
+        identity = (path, *finding.identity)
+        times[identity] += 1
+        key = json.dumps([*identity, times[identity]])
+        issues.append(
             {
-                "description": one.text,
-                "check_name": f"clfeval/{one.code}",
-                "fingerprint": sha256(told.encode()).hexdigest()[:32],
-                "severity": one.severity,
-                "location": {"path": path, "lines": {"begin": one.row or 1}},
+                "description": finding.text,
+                "check_name": f"clfeval/{finding.code}",
+                "fingerprint": sha256(key.encode()).hexdigest()[:32],
+                "severity": finding.severity,
+                "location": {"path": path, "lines": {"begin": finding.row or 1}},
             }
         )
-    return json.dumps(listed, indent=1) + "\n"
+    return json.dumps(issues, indent=1) + "\n"
 
 
 TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
@@ -152,7 +163,7 @@ class _TestCase:
     tag: str | None = None
     kind: str = ""
     text: str = ""
-    beside: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
 
 
 def _gate_case(gate: Gate, change: str | None) -> _TestCase:
@@ -178,7 +189,8 @@ def as_junit(result: Document) -> str:
     for row in result.tables.get("problems", ()):
         problems.setdefault(str(row["run"]), []).append(str(row["text"]))
     for row in result.tables["runs"] if result.command == SUITE else ():
-        name, tag = str(row["run"]), RUNS.get(str(row["state"]))
+        name = str(row["run"])
+        tag = RUNS.get(str(row["state"]))
         failure = (f"exit code {row['code']}", "\n".join(problems.get(name, ()))) if tag else ()
         suites[name] = [_TestCase(COMPUTED, tag, *failure)]
     changes = {
@@ -203,7 +215,7 @@ def _suite_xml(
     name: str, cases: Sequence[_TestCase], result: Document, notes: Sequence[str]
 ) -> str:
     inputs = (
-        ("input", f"{item.name} {item.sha256 or ''} {item.rows} rows") for item in result.inputs
+        ("input", f"{file.name} {file.sha256 or ''} {file.rows} rows") for file in result.inputs
     )
     properties = "".join(
         f"<property name={_quote_attribute(key)} value={_quote_attribute(value)}/>\n"
@@ -217,23 +229,23 @@ def _suite_xml(
 
 
 def _count_attributes(cases: Sequence[_TestCase]) -> str:
-    found = Counter(case.tag for case in cases)
-    counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
+    cases_of_tag = Counter(case.tag for case in cases)
+    counts = "".join(f' {name}="{cases_of_tag[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
     return f'tests="{len(cases)}"{counts}'
 
 
 def _case_xml(case: _TestCase, run: str) -> str:
-    inside = ""
+    content = ""
     if case.tag:
         type_ = "" if case.tag == "skipped" else f" type={_quote_attribute(case.kind)}"
-        first, _, more = case.text.partition("\n")
+        first_line, _, further_lines = case.text.partition("\n")
         text = "\n".join(escape(printable(line)) for line in case.text.split("\n"))
-        message = _quote_attribute(f"{first} ..." if more else first)
-        inside = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
-    inside += _output_xml(case.beside)
+        message = _quote_attribute(f"{first_line} ..." if further_lines else first_line)
+        content = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
+    content += _output_xml(case.output)
     name = _quote_attribute(printable(case.name))
     start = f"<testcase classname={_quote_attribute(f'clfeval.{run}')} name={name}"
-    return f"{start}>{inside}</testcase>\n" if inside else f"{start}/>\n"
+    return f"{start}>{content}</testcase>\n" if content else f"{start}/>\n"
 
 
 def _output_xml(lines: Sequence[str]) -> str:
@@ -242,13 +254,13 @@ def _output_xml(lines: Sequence[str]) -> str:
 
 
 def _change_text(row: Row) -> str:
-    said = (
+    estimates = (
         " ".join(filter(None, (name, format_cell(row[name]), format_interval(row[name]))))
         for name in ("old", "new", "difference")
     )
     reason = as_estimate(row["difference"]).reason
     p = f", p {format_cell(row['p'])}" if row["p"] is not None else ""
-    return f"{', '.join(said)}{p}: {row['verdict'] or f'undefined ({reason})'}"
+    return f"{', '.join(estimates)}{p}: {row['verdict'] or f'undefined ({reason})'}"
 
 
 def _quote_attribute(text: str) -> str:

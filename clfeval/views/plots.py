@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from math import ceil, cos, floor, pi, sin
 from typing import Any
 
@@ -16,6 +16,7 @@ from clfeval.pages.chart import FEW_NAMED_CURVES, MOST_NAMED, Chart, Point, Seri
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import ALL, PLOTS
 from clfeval.pages.table_parts import draw_bar
+from clfeval.records import dataclass
 from clfeval.views.canvas import (
     TIE,
     Canvas,
@@ -74,14 +75,16 @@ def draw_requested_plots(
     result: Document,
     names: Collection[str],
     *,
-    one: bool = False,
+    by_default: bool = False,
     width: int | None = None,
     color: bool = False,
 ) -> str:
-    """Return the named plots as text; without names nothing, or with `one` that of `draw_plots`."""
-    named = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
+    """Return the named plots as text; without names nothing, or that of `draw_plots` by default."""
+    requested = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
+    if not requested and not by_default:
+        return ""
     width = max(min(width or USUAL, BROADEST), NARROWEST)
-    return draw_plots(result, names, width=width, color=color) if named or one else ""
+    return draw_plots(result, names, width=width, color=color)
 
 
 def draw_chart(chart: Chart, *, width: int, color: bool) -> str:
@@ -92,60 +95,90 @@ def draw_chart(chart: Chart, *, width: int, color: bool) -> str:
 
 def draw_bars(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw horizontal bars, longest first, with the number at each bar's end in its label."""
-    named = [(one.name, value) for one in chart.series for value in one.values if value is not None]
-    order = sorted(named, key=lambda bar: -bar[1])[:MOST_BARS][::-1]
-    values = [value for _, value in order]
-    figure = _new_figure(chart.title, width, max(len(order), 2) + 4)
-    places = list(range(1, len(order) + 1))
+    bars = [
+        (series.name, value)
+        for series in chart.series
+        for value in series.values
+        if value is not None
+    ]
+    rising = sorted(bars, key=lambda bar: -bar[1])[:MOST_BARS][::-1]
+    values = [value for _, value in rising]
+    figure = _new_figure(chart.title, width, max(len(rising), 2) + 4)
+    places = list(range(1, len(rising) + 1))
     figure.draw(figure.bar(places, values, orientation="horizontal", width=0.2))
-    most = max([*values, 1])
-    at = list(range(0, int(most) + 1, max(1, -(-int(most) // 6))))
-    _set_axis(figure, "x", (0, most), (at, [str(tick) for tick in at]))
+    longest = max([*values, 1])
+    ticks = list(range(0, int(longest) + 1, max(1, -(-int(longest) // 6))))
+    _set_axis(figure, "x", (0, longest), (ticks, [str(tick) for tick in ticks]))
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
-    cut = shorten_names_apart([printable(name) for name, _ in order], width // 3)
-    labels = [f"{cut[printable(name)]} {value:g}" for name, value in order]
-    _set_axis(figure, "y", (1, max(len(order), 2)), (places, labels))
+    cut = shorten_names_apart([printable(name) for name, _ in rising], width // 3)
+    labels = [f"{cut[printable(name)]} {value:g}" for name, value in rising]
+    _set_axis(figure, "y", (1, max(len(rising), 2)), (places, labels))
     return _figure_lines(figure, color)
 
 
 def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw named curves, each with its own marker, marks over them, and a key below."""
-    heights = [y for one in chart.series for part in one.parts for _, y in part]
-    low, high = chart.y.ends or (min(heights), max(heights))
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    top = high if chart.y.ends else high + ROOM * (high - low)
+    low, high = _height_limits(chart)
+    top = high if chart.y.range else high + ROOM * (high - low)
     figure = _new_figure(chart.title, width, HEIGHT)
     for mark in chart.marks:
         if mark.y is None:
             dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
             figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
-    named, others, references = _mark_curves(chart)
-    for marker, one in (*references, *((OTHERS, one) for one in others), *named[::-1]):
-        for part in one.parts:
+    _draw_curves(figure, chart)
+    _draw_letters(figure, chart, (low, top), width)
+    if chart.x.range:  # else plotext finds round numbers
+        x_ticks = (
+            odds_ticks(chart.x.range, chart.x.names, width - 12)
+            if chart.x.scale == "odds"
+            else height_ticks(*chart.x.range, log=False, steps=TENTHS)
+        )
+        _set_axis(figure, "x", chart.x.range, x_ticks)
+        steps = TENTHS if chart.y.range else TICKS
+        y_ticks = height_ticks(low, high, log=chart.y.scale == "log", steps=steps)
+        _set_axis(figure, "y", (low, top), y_ticks)
+    figure.label(chart.x.label, axis="x")
+    return [*_figure_lines(figure, color), *_key_lines(chart, width)]
+
+
+def _height_limits(chart: Chart) -> Point:
+    """Return the limits of the vertical axis: its range, else the lowest and highest point."""
+    points = chain.from_iterable(_points_of(series) for series in chart.series)
+    heights = [y for _, y in points]
+    low, high = chart.y.range or (min(heights), max(heights))
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _points_of(series: Series) -> Iterator[Point]:
+    """Return the points of all parts of a series."""
+    return chain.from_iterable(series.parts)
+
+
+def _draw_curves(figure: Any, chart: Chart) -> None:
+    """Draw references first, then curves without a name, and the best named one last."""
+    labelled, others, references = _mark_curves(chart)
+    unnamed = [(OTHERS, curve) for curve in others]
+    for marker, curve in (*references, *unnamed, *labelled[::-1]):
+        for part in curve.parts:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
             figure.draw(signal)
-    ends = chart.x.ends or (0.0, 1.0)
-    step, taken = (ends[1] - ends[0]) / max(width - FRAME, 1), set[tuple[int, float]]()
-    for mark in chart.marks:  # a letter whose place is taken is put next to it
-        x, y = mark.x, top if mark.y is None else mark.y
+
+
+def _draw_letters(figure: Any, chart: Chart, heights: Point, width: int) -> None:
+    """Draw the letter of each mark at its point, or on top; next to a letter that is there."""
+    start, end = chart.x.range or (0.0, 1.0)
+    low, top = heights
+    column_width = (end - start) / max(width - FRAME, 1)
+    cells: set[tuple[int, int]] = set()
+    for mark in chart.marks:
+        x = mark.x
+        y = top if mark.y is None else mark.y
         line = round(HEIGHT * (y - low) / (top - low))
-        while (column := round(x / step), line) in taken:
-            x += step if x + step <= ends[1] else -step * len(taken)
-        taken.add((column, line))
+        while (round(x / column_width), line) in cells:
+            x += column_width if x + column_width <= end else -column_width * len(cells)
+        cells.add((round(x / column_width), line))
         figure.draw(figure.text(x, y, mark.letter))
-    if chart.x.ends:  # else plotext finds round numbers
-        across = (
-            odds_ticks(ends, chart.x.names, width - 12)
-            if chart.x.scale == "odds"
-            else height_ticks(*ends, log=False, steps=TENTHS)
-        )
-        _set_axis(figure, "x", ends, across)
-        log, steps = chart.y.scale == "log", TENTHS if chart.y.ends else TICKS
-        _set_axis(figure, "y", (low, top), height_ticks(low, high, log=log, steps=steps))
-    figure.label(chart.x.label, axis="x")
-    return [*_figure_lines(figure, color), *_key_lines(chart, width)]
 
 
 Marked = list[tuple[str, Series]]
@@ -153,77 +186,116 @@ Marked = list[tuple[str, Series]]
 
 def _mark_curves(chart: Chart) -> tuple[Marked, Sequence[Series], Marked]:
     """Return the curves with a marker and a name, the rest, which share one, and references."""
-    every = [one for one in chart.series if not one.letter]
-    few = len(every) if len(every) <= MOST_NAMED else FEW_NAMED_CURVES
-    references = [(one.letter, one) for one in chart.series if one.letter]
-    return list(zip(MARKERS, every[:few], strict=False)), every[few:], references
+    curves = [series for series in chart.series if not series.letter]
+    references = [(series.letter, series) for series in chart.series if series.letter]
+    with_name = len(curves) if len(curves) <= MOST_NAMED else FEW_NAMED_CURVES
+    labelled = list(zip(MARKERS, curves[:with_name], strict=False))
+    return labelled, curves[with_name:], references
 
 
 def _key_lines(chart: Chart, width: int) -> list[str]:
-    named, others, references = _mark_curves(chart)
-    cut = shorten_names_apart([printable(one.name) for _, one in named], width // 3)
-    names = []
-    for i, (marker, one) in enumerate(named):
-        name = f"{marker} {cut[printable(one.name)]}"
-        over = [above for above, other in named[:i] if other.parts == one.parts]
-        if chart.x.ends and not one.parts:
-            name += " (no value)"
-        elif chart.x.ends and over:  # curves that fall into one are drawn over one another
-            name += f" (under {over[0]})"
-        names.append(name)
-    names += [f"{OTHERS} {len(others)} others"] if others else []
-    names += [f"{letter} {one.name}" for letter, one in references]
-    notes = ["   ".join(name.replace(" ", TIE) for name in names)]
+    """Return the lines below curves: what each marker means, and the notes."""
+    labelled, others, references = _mark_curves(chart)
+    cut = shorten_names_apart([printable(curve.name) for _, curve in labelled], width // 3)
+    meanings = []
+    for i, (marker, curve) in enumerate(labelled):
+        meaning = f"{marker} {cut[printable(curve.name)]}"
+        covering = [above for above, better in labelled[:i] if better.parts == curve.parts]
+        if chart.x.range and not curve.parts:
+            meaning += " (no value)"
+        elif chart.x.range and covering:  # curves that fall into one are drawn over one another
+            meaning += f" (under {covering[0]})"
+        meanings.append(meaning)
+    meanings += [f"{OTHERS} {len(others)} others"] if others else []
+    meanings += [f"{letter} {reference.name}" for letter, reference in references]
+    notes = ["   ".join(meaning.replace(" ", TIE) for meaning in meanings)]
     for note in chart.key:
         short = (shorten_name(printable(name), width // 3) for name in note.names)
         notes.append(note.text.format(*short))
     return fold_notes(notes, width=width)
 
 
+@dataclass(frozen=True, slots=True)
+class PointGrid:
+    """The cells of a plot of points: the limits of each axis, and how many cells it has."""
+
+    limits: Sequence[Point]
+    sizes: tuple[int, int]
+
+    def cell(self, point: Point) -> tuple[int, int]:
+        """Return column and line of a point; plotext rounds half a line down, ticks too."""
+        x, y = (
+            (value - low) / (high - low) * (size - 1)
+            for value, (low, high), size in zip(point, self.limits, self.sizes, strict=True)
+        )
+        return round(x), ceil(y - 0.5)
+
+    def middles(self, cells: Sequence[tuple[int, int]], axis: int) -> list[float]:
+        """Return the values on an axis, 0 or 1, in the middle of cells."""
+        low, high = self.limits[axis]
+        return [low + (high - low) * cell[axis] / (self.sizes[axis] - 1) for cell in cells]
+
+
 def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a letter for each series at its point; the first of those that share a cell."""
-    everywhere = [(at, one) for one in chart.series for part in one.parts for at in part]
-    axes: list[Point] = []
-    for values in zip(*(at for at, _ in everywhere), strict=True):
-        low, high = min(values), max(values)
-        room = 0.04 * (high - low) if high > low else 0.01
-        axes.append((low - room, high + room))
-    ticks = [height_ticks(*ends, log=False) for ends in axes]
+    points = [(point, series) for series in chart.series for point in _points_of(series)]
+    limits = [
+        _limits_with_room(values) for values in zip(*(point for point, _ in points), strict=True)
+    ]
+    ticks = [height_ticks(*axis_limits, log=False) for axis_limits in limits]
     # without the frame: labels of heights at the side, the line of ticks and the label below
     columns = width - max(map(len, ticks[1][1]), default=0) - 2
-    sizes = (columns, HEIGHT - 4)
-
-    def cell(at: Point) -> tuple[int, ...]:
-        x, y = ((v - a) / (b - a) * (n - 1) for v, (a, b), n in zip(at, axes, sizes, strict=True))
-        return round(x), ceil(y - 0.5)  # plotext rounds half a line down, ticks too
-
-    placed: dict[tuple[int, ...], list[Series]] = {}
-    for at, one in everywhere:  # those without a name come last, and are covered
-        placed.setdefault(cell(at), []).append(one)
+    grid = PointGrid(limits, (columns, HEIGHT - 4))
+    series_by_cell: dict[tuple[int, int], list[Series]] = {}
+    for point, series in points:  # those without a name come last, and are covered
+        series_by_cell.setdefault(grid.cell(point), []).append(series)
     figure = _new_figure("", width, HEIGHT)
-    for letter in sorted({here[0].letter for here in placed.values()}):
-        cells = [place for place, here in placed.items() if here[0].letter == letter]
-        middles = (
-            [a + (b - a) * place[i] / (sizes[i] - 1) for place in cells]
-            for i, (a, b) in enumerate(axes)
-        )
-        figure.draw(figure.signal(*middles, marker=letter))
-    for axis, ends, labelled in zip("xy", axes, ticks, strict=True):
-        _set_axis(figure, axis, ends, labelled)
+    _draw_cells(figure, grid, {cell: sharing[0].letter for cell, sharing in series_by_cell.items()})
+    for axis, axis_limits, axis_ticks in zip("xy", limits, ticks, strict=True):
+        _set_axis(figure, axis, axis_limits, axis_ticks)
     figure.label(chart.x.label, axis="x")
-    entries = [
-        KeyEntry(one.letter, one.name, tuple(format_number(x, DIGITS) for x in one.parts[0][0]))
-        for one in chart.series
-        if one.name
-    ]
-    shared = ([one.letter for one in here if one.name] for here in placed.values())
-    same = [f"{', '.join(letters)} at the same place" for letters in shared if len(letters) > 1]
+    title = fold_notes([chart.title], width=width)
+    notes = fold_notes(_notes_of_points(chart, series_by_cell.values()), width=width)
+    return [*title, *_figure_lines(figure, color), *_key_of_points(chart, width), *notes]
+
+
+def _draw_cells(
+    figure: Any, grid: PointGrid, letter_of_cell: Mapping[tuple[int, int], str]
+) -> None:
+    """Draw letters in the middle of their cells."""
+    for letter in sorted({*letter_of_cell.values()}):
+        cells = [cell for cell, shown_letter in letter_of_cell.items() if shown_letter == letter]
+        signal = figure.signal(grid.middles(cells, 0), grid.middles(cells, 1), marker=letter)
+        figure.draw(signal)
+
+
+def _limits_with_room(values: Sequence[float]) -> Point:
+    """Return the limits of an axis with some room around its values."""
+    low = min(values)
+    high = max(values)
+    room = 0.04 * (high - low) if high > low else 0.01
+    return low - room, high + room
+
+
+def _key_of_points(chart: Chart, width: int) -> list[str]:
+    """Return the lines that say which model each letter is, with the coordinates of its point."""
+    entries = []
+    for series in chart.series:
+        if series.name:
+            numbers = tuple(format_number(value, DIGITS) for value in series.parts[0][0])
+            entries.append(KeyEntry(series.letter, series.name, numbers))
+    headings = ("model", chart.x.label, chart.y.label)
+    return key_lines(headings, entries, width=width, color=False)
+
+
+def _notes_of_points(chart: Chart, series_of_cells: Iterable[Sequence[Series]]) -> list[str]:
+    """Return the notes of a chart of points, and which letters share a cell."""
     notes = [note.text for note in chart.key]
-    notes += [f"{'; '.join(same)} (the first is shown)"] if same else []
-    head = ("model", chart.x.label, chart.y.label)
-    key = key_lines(head, entries, width=width, color=False)
-    above, below = fold_notes([chart.title], width=width), fold_notes(notes, width=width)
-    return [*above, *_figure_lines(figure, color), *key, *below]
+    shared = ([series.letter for series in sharing if series.name] for sharing in series_of_cells)
+    hidden = [f"{', '.join(letters)} at the same place" for letters in shared if len(letters) > 1]
+    if hidden:
+        notes.append(f"{'; '.join(hidden)} (the first is shown)")
+    return notes
 
 
 def _set_axis(
@@ -250,81 +322,93 @@ def _figure_lines(figure: Any, color: bool) -> list[str]:
 
 def draw_matrix(chart: Chart, **_: object) -> list[str]:
     """Draw a matrix as blocks whose height is the value, 0 to the largest; the diagonal in [ ]."""
-    values = [one.values for one in chart.series]
-    top = max((value for row in values for value in row if value is not None), default=0.0)
-    wide = max(len(one.name) for one in chart.series) + 4
-    lines = [chart.title, " " * wide + "".join(f"{j + 1:^5}" for j in range(len(values)))]
-    for i, one in enumerate(chart.series):
-        drawn = ""
-        for j, value in enumerate(one.values):
+    values = (value for row in chart.series for value in row.values)
+    top = max((value for value in values if value is not None), default=0.0)
+    name_width = max(len(row.name) for row in chart.series) + 4
+    column_numbers = "".join(f"{j + 1:^5}" for j in range(len(chart.series)))
+    lines = [chart.title, " " * name_width + column_numbers]
+    for i, row in enumerate(chart.series):
+        blocks = ""
+        for j, value in enumerate(row.values):
             step = max(1, round(value / top * (len(SHADES) - 1))) if value and value > 0 else 0
             block = "?" if value is None else SHADES[step]
-            drawn += f" [{block}] " if i == j else f"  {block}  "
-        lines.append(f"{i + 1:>2} {one.name:<{wide - 3}}{drawn}")
-    return [*lines, f"{' ' * wide}blank is 0, █ is {top:.3f}"]
+            blocks += f" [{block}] " if i == j else f"  {block}  "
+        lines.append(f"{i + 1:>2} {row.name:<{name_width - 3}}{blocks}")
+    return [*lines, f"{' ' * name_width}blank is 0, █ is {top:.3f}"]
 
 
 def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
-    shown = len(chart.series[0].values)
-    names = [printable(name) for name in chart.names[:shown]]
+    metrics = len(chart.series[0].values)
+    names = [printable(name) for name in chart.names[:metrics]]
+    cells = {series.name: list(map(_profile_cell, series.values)) for series in chart.series}
+    cell_width = max(cell_len(cell) for column in cells.values() for cell in column)
+    name_width = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - cell_width))
+    fit = max(1, (width - name_width) // (cell_width + GAP))
+    models = list(cells)[: fit * max(1, LINES // (metrics + 3))]
 
-    def cell(value: float | None) -> str:
-        return "?" if value is None else f"{draw_bar(value, CELLS)} {format_number(value, DIGITS)}"
-
-    cells = {one.name: list(map(cell, one.values)) for one in chart.series}
-    widest = max(cell_len(cell) for column in cells.values() for cell in column)
-    wide = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - widest))
-    fit = max(1, (width - wide) // (widest + GAP))
-    models = list(cells)[: fit * max(1, LINES // (shown + 3))]
-
-    def line(first: str, others: Sequence[str]) -> str:
-        cut = [set_cell_size(first, wide), *(set_cell_size(other, widest) for other in others)]
-        return (" " * GAP).join(cut)
+    def line(name: str, row: Sequence[str]) -> str:
+        aligned = [set_cell_size(name, name_width)]
+        aligned += [set_cell_size(cell, cell_width) for cell in row]
+        return (" " * GAP).join(aligned)
 
     lines = fold_notes([chart.title], width=width)
     for start in range(0, len(models), fit):
-        here = models[start : start + fit]
-        lines += ["", line("", [shorten_name(printable(model), widest) for model in here])]
-        lines.append(line("", [f"0{'1':>{CELLS - 1}}" for _ in here]))
+        block = models[start : start + fit]
+        lines += ["", line("", [shorten_name(printable(model), cell_width) for model in block])]
+        lines.append(line("", [f"0{'1':>{CELLS - 1}}" for _ in block]))
         for i, name in enumerate(names):
-            lines.append(line(shorten_name(name, wide), [cells[model][i] for model in here]))
-    left = [
-        (len(chart.names) - shown, "more metric"),
-        (chart.left + len(cells) - len(models), "more model"),
-    ]
-    notes = ", ".join(format_count(count, what) for count, what in left if count)
+            row = [cells[model][i] for model in block]
+            lines.append(line(shorten_name(name, name_width), row))
+    not_drawn = {
+        "more metric": len(chart.names) - metrics,
+        "more model": chart.left + len(cells) - len(models),
+    }
+    notes = ", ".join(format_count(count, noun) for noun, count in not_drawn.items() if count)
     return lines + (fold_notes([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
+
+
+def _profile_cell(value: float | None) -> str:
+    """Return a value of a profile as a bar with its number."""
+    return "?" if value is None else f"{draw_bar(value, CELLS)} {format_number(value, DIGITS)}"
 
 
 def draw_radars(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a radar for each of the first models, as many as fit."""
     fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
-    series = chart.series[:fit]
-    if not series:
+    models = chart.series[:fit]
+    if not models:
         return []
-    room = (width + GAP) // len(series) - GAP
+    room = (width + GAP) // len(models) - GAP
     radius = min(LARGEST, (room - 1) // 2 - MARGIN)
-    heads, panels = [], []
-    for one in series:
-        values = [value or 0.0 for value in one.values]
-        canvas = draw_radar(values, chart.weights, radius, marker_color(one.letter))
-        words = f" {one.words}" if one.words else ""
-        name = shorten_name(printable(one.name), canvas.columns - 2 - len(words))
-        heads.append(f"{one.letter} {name}{words}")
+    headings = []
+    panels = []
+    for model in models:
+        lengths = [value or 0.0 for value in model.values]
+        canvas = draw_radar(lengths, chart.weights, radius, marker_color(model.letter))
+        words = f" {model.words}" if model.words else ""
+        name = shorten_name(printable(model.name), canvas.columns - 2 - len(words))
+        headings.append([f"{model.letter} {name}{words}"])
         panels.append(canvas.render(color=color))
+    lines = [line.rstrip() for line in side_by_side_lines(panels, room + GAP)]
+    inked = [i for i, line in enumerate(lines) if line]
+    return [
+        *fold_notes([chart.title], width=width),
+        "",
+        *side_by_side_lines(headings, room + GAP),
+        *lines[inked[0] : inked[-1] + 1],
+        *fold_notes([_key_of_rays(chart, width)], width=width),
+    ]
+
+
+def _key_of_rays(chart: Chart, width: int) -> str:
+    """Return the sentence that says which metric each ray of a radar is."""
     names = [
-        f"{i} {shorten_name(printable(m), width // 2)}".replace(" ", TIE)
-        for i, m in enumerate(chart.names, start=1)
+        f"{i} {shorten_name(printable(metric), width // 2)}".replace(" ", TIE)
+        for i, metric in enumerate(chart.names, start=1)
     ]
     weighted = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
-    key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
-    wide = room + GAP
-    drawn = [line.rstrip() for line in side_by_side_lines(panels, wide)]
-    inked = [i for i, line in enumerate(drawn) if line]
-    above, below = fold_notes([chart.title], width=width), fold_notes([key], width=width)
-    named = side_by_side_lines([[head] for head in heads], wide)
-    return [*above, "", *named, *drawn[inked[0] : inked[-1] + 1], *below]
+    return f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
 
 
 def draw_radar(
@@ -355,21 +439,21 @@ def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int
         cells[cell] = cells.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
 
     # counted in quarters
-    middle, *placed = [
+    middle, *vertices = [
         (2 * column + 1, 2 * row + 1)
-        for column, row in (canvas.place(*at) for at in ((0.0, 0.0), *corners))
+        for column, row in (canvas.place(*point) for point in ((0.0, 0.0), *corners))
     ]
-    sides = list(zip(placed, [*placed[1:], placed[0]], strict=True))
+    sides = list(zip(vertices, [*vertices[1:], vertices[0]], strict=True))
     for y in range(2 * canvas.rows):
         for x in range(2 * canvas.columns):
-            crossed = [
+            crossings = [
                 a[0] + (b[0] - a[0]) * (y + 0.5 - a[1]) / (b[1] - a[1])
                 for a, b in sides
                 if (a[1] > y + 0.5) != (b[1] > y + 0.5)
             ]
-            if sum(at > x + 0.5 for at in crossed) % 2:
+            if sum(crossing > x + 0.5 for crossing in crossings) % 2:
                 fill(x, y)
-    for end in placed:
+    for end in vertices:
         steps = ceil(max(abs(end[0] - middle[0]), abs(end[1] - middle[1]), 1))
         for i in range(steps + 1):
             fill(*(floor(m + (e - m) * i / steps) for m, e in zip(middle, end, strict=True)))

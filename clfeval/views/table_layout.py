@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import get_args
 
@@ -58,17 +58,17 @@ class TextColumn:
 class TextTable:
     """One table as shown, with a closing note.
 
-    main: one line per row. kept: columns never left out. signs: marks of rows. taken: the
-    independence that its intervals assume.
+    main: one line per row. fixed_columns: how many are never left out. signs: marks of rows.
+    independence: what its intervals assume.
     """
 
     title: str
     strips: tuple[TextColumn, ...]
     note: str = ""
     main: bool = False
-    kept: int = 0
+    fixed_columns: int = 0
     signs: tuple[str, ...] = ()
-    taken: str = ""
+    independence: str = ""
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -84,10 +84,10 @@ class TextTable:
     def legend(self) -> list[str]:
         """The meanings of its columns and signs."""
         signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
-        first = "; ".join(filter(None, (", ".join(signs), self.taken)))
-        said = [first] if first else []
-        heads = {strip.name: strip.words for strip in self.strips}
-        return said + [f"{head}: {words}" for head, words in heads.items() if words]
+        first_line = "; ".join(filter(None, (", ".join(signs), self.independence)))
+        meanings = {strip.name: strip.words for strip in self.strips}
+        lines = [f"{heading}: {words}" for heading, words in meanings.items() if words]
+        return [first_line, *lines] if first_line else lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,30 +113,35 @@ def fill_for_caller(result: Document, text: str) -> str:
 
 def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> PageTables:
     """Return the tables sorted: those requested by option or name, the main one, details."""
-    page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
-    all_of_them = not {schema.BASELINE, schema.ALL}.isdisjoint(names)
-    shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
-    there = {one.name or one.table for one in shown}
+    page = page_of(result.command)
+    all_changes = not {schema.BASELINE, schema.ALL}.isdisjoint(names)
+    views = [*baseline_tables(result, every=all_changes), *page.views(result, digits)]
+    names_of_views = {_name_of(view) for view in views}
     # tables for which the page has no view, with all their columns
-    shown += [
+    views += [
         schema.TableView(name, name, " ".join(next(iter(result.tables[name]), ())))
         for name in names
-        if name in {*result.tables} - there
+        if name in {*result.tables} - names_of_views
     ]
-    every = [
-        replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
-    ]
-    every.sort(key=lambda one: RANKS.index(one.rank))
-    opened = [one for one in every if one.rank != "detail" or schema.ALL in names]
-    return PageTables(tuple(opened), tuple(every[len(opened) :]), wide)
+    views = [replace(view, rank="asked") if _name_of(view) in names else view for view in views]
+    views.sort(key=lambda view: RANKS.index(view.rank))
+    opened = [view for view in views if view.rank != "detail" or schema.ALL in names]
+    folded = views[len(opened) :]
+    return PageTables(tuple(opened), tuple(folded), wide=not EVERYWHERE.isdisjoint(names))
+
+
+def _name_of(view: schema.TableView) -> str:
+    """Return the name that requests a table."""
+    return view.name or view.table
 
 
 def more_table_names(result: Document, page: PageTables, names: Collection[str]) -> list[str]:
     """Return the names of further tables that can be requested."""
     if schema.ALL in names:
         return []
-    folded = (one.name or one.table for one in page.folded)
-    return [*dict.fromkeys((*folded, *(one for one in _group_names(result) if one not in names)))]
+    folded = map(_name_of, page.folded)
+    groups = (name for name in _group_names(result) if name not in names)
+    return [*dict.fromkeys((*folded, *groups))]
 
 
 def check_available(result: Document, names: Collection[str]) -> None:
@@ -144,20 +149,20 @@ def check_available(result: Document, names: Collection[str]) -> None:
     if {*names} <= {*result.tables, schema.ALL}:
         return
     page = page_of(result.command)
-    there = {*result.tables, *_group_names(result), *_plot_names(result), schema.ALL}
-    shown = (*baseline_tables(result, every=True), *page.shown(result, DIGITS))
-    there |= {one.name or one.table for one in shown}
+    available = {*result.tables, *_group_names(result), *_plot_names(result), schema.ALL}
+    views = (*baseline_tables(result, every=True), *page.views(result, DIGITS))
+    available.update(map(_name_of, views))
     for name in names:
-        if name not in there and name in page.pictures:
+        if name not in available and name in page.pictures:
             hint = f"{ADD} {OPTION}--save {name}.svg{END}"
             raise UsageError.new(f"'{name}' is a picture for a file", "unknown-table", hint=hint)
-        if name not in there:
-            what = f"no '{name}' in this result; there are {list_names(sorted(there), 40)}"
+        if name not in available:
+            message = f"no '{name}' in this result; there are {list_names(sorted(available), 40)}"
             option = page.table(name).when.removesuffix("?")
             hint = "some need an option"
             if option.isidentifier():
                 hint = f"it needs {OPTION}--{option.replace('_', '-')}{END}"
-            raise UsageError.new(what, "unknown-table", hint=hint)
+            raise UsageError.new(message, "unknown-table", hint=hint)
 
 
 def _group_names(result: Document) -> Iterator[str]:
@@ -177,92 +182,144 @@ def _plot_names(result: Document) -> Iterator[str]:
 
 
 def layout_table(
-    shown: schema.TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
+    view: schema.TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
 ) -> TextTable:
     """Return the laid out columns of a table, with intervals, if `wide` of all estimates."""
     page = page_of(result.command)
-    declared = {column.name: column for column in page.table(shown.table).columns}
-    every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
-    rows = every[: shown.most]
-    write = shown.write or format_number
-    signs = _row_signs(shown, result, rows)
+    columns = {column.name: column for column in page.table(view.table).columns}
+    all_rows = result.tables.get(view.table, ()) if view.rows is None else view.rows
+    rows = all_rows[: view.most]
+    signs = _row_signs(view, result, rows)
     strips: list[TextColumn] = []
-    meanings = {name: page.meaning(name, shown.table) for name in shown.legend} | dict(shown.words)
-    kept = 0
-    for head, source in _shown_columns(shown, declared, rows):
-        values = [row.get(source) if isinstance(source, str) else source(row) for row in rows]
-        if source == "slice":
-            values = [value or page.whole for value in values]
-        column = declared.get(source) if isinstance(source, str) else None
-        if column is not None and column.kind.rstrip("?") in EXACT:
-            texts = tuple(map(parts.format_exact, values))
-        else:
-            texts = tuple(parts.format_cell(value, digits, write) for value in values)
-        numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
-        at_cut = column is not None and column.kind == "cut"
-        strip = TextColumn(head.strip(), texts, numeric, cut=at_cut)
-        words = meanings.get(source if isinstance(source, str) else strip.name, "")
-        strips.append(replace(strip, words=fill_for_caller(result, words)))
+    fixed_columns = 0
+    for heading, source in _headings_and_sources(view, columns, rows):
+        values = _values_of_column(source, rows, page.all_rows_name)
+        column = columns.get(source) if isinstance(source, str) else None
+        strip = _text_column(view, heading, column, values, digits)
+        key = source if isinstance(source, str) else strip.name
+        strips.append(replace(strip, words=_meaning(view, result, key)))
         if len(strips) == 1 and signs:
             strips.append(TextColumn("", signs, numeric=False))
-        intervals = tuple(parts.format_interval(value, digits, write) for value in values)
-        if any(intervals) and (wide or shown.lead in ("", source)):
-            between = shown.between or f"{result.parameters['level'] * 100:g}{INTERVAL}"
-            strips.append(TextColumn(between, intervals, numeric=True))
-        if source == shown.lead or shown.whole:
-            kept = len(strips)
-    notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
-    if left > 0:
-        more = (
-            f"{OPTION}--format csv --show {shown.table}{END}" if shown.more is None else shown.more
-        )
-        request = f": {ADD} {more}" if more else " not shown"
-        notes = [f"{format_count(left, 'more row')}{request}"]
-    note = "; ".join(filter(None, (*notes, shown.note)))
-    sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
-    taken = parts.independence_note(result) if sure and shown.rank == "main" else ""
-    main = shown.rank != "detail" and bool(shown.lead) and not wide
-    title, note = fill_for_caller(result, shown.title), fill_for_caller(result, note)
-    return TextTable(title, tuple(strips), note, main, kept, signs, taken)
+        if wide or view.lead in ("", source):
+            strips += _interval_columns(view, result, values, digits)
+        if source == view.lead or view.keep_columns:
+            fixed_columns = len(strips)
+    rows_left = (len(all_rows) if view.total is None else view.total) - len(rows)
+    has_intervals = any(strip.heading.endswith(INTERVAL) for strip in strips)
+    return TextTable(
+        fill_for_caller(result, view.title),
+        tuple(strips),
+        fill_for_caller(result, _closing_note(view, rows_left)),
+        view.rank != "detail" and bool(view.lead) and not wide,
+        fixed_columns,
+        signs,
+        parts.independence_note(result) if has_intervals and view.rank == "main" else "",
+    )
 
 
-def _row_signs(shown: schema.TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
+def _values_of_column(source: schema.Source, rows: Sequence[Row], all_rows_name: str) -> list[Cell]:
+    """Return the values of a column, that of the slice with a name for the whole table."""
+    if source == "slice":
+        return [row.get("slice") or all_rows_name for row in rows]
+    return [row.get(source) if isinstance(source, str) else source(row) for row in rows]
+
+
+def _meaning(view: schema.TableView, result: Document, key: str) -> str:
+    """Return the meaning of a column in this result or, if it is in the legend, the glossary."""
+    words = ""
+    if key in view.words:
+        words = view.words[key]
+    elif key in view.legend:
+        words = page_of(result.command).meaning(key, view.table)
+    return fill_for_caller(result, words)
+
+
+def _interval_columns(
+    view: schema.TableView, result: Document, values: Sequence[Cell], digits: int
+) -> list[TextColumn]:
+    """Return the column of the intervals of values; none where no value has an interval."""
+    write = view.write or format_number
+    intervals = tuple(parts.format_interval(value, digits, write) for value in values)
+    if not any(intervals):
+        return []
+    level = f"{result.parameters['level'] * 100:g}{INTERVAL}"
+    return [TextColumn(view.interval_heading or level, intervals, numeric=True)]
+
+
+def _text_column(
+    view: schema.TableView,
+    heading: str,
+    column: schema.Column | None,
+    values: Sequence[Cell],
+    digits: int,
+) -> TextColumn:
+    """Return a column as text, without its meaning; column: None where none is declared."""
+    if column is not None and column.kind.rstrip("?") in EXACT:
+        texts = tuple(map(parts.format_exact, values))
+    else:
+        write = view.write or format_number
+        texts = tuple(parts.format_cell(value, digits, write) for value in values)
+    numeric = heading in view.right or not any(isinstance(value, (str, list)) for value in values)
+    is_threshold = column is not None and column.kind == "cut"
+    return TextColumn(heading.strip(), texts, numeric, cut=is_threshold)
+
+
+def _closing_note(view: schema.TableView, rows_left: int) -> str:
+    """Return the note below a table, first how many rows are left and how to get them."""
+    notes = [view.note]
+    if rows_left > 0:
+        default_hint = f"{OPTION}--format csv --show {view.table}{END}"
+        hint = default_hint if view.rest_hint is None else view.rest_hint
+        request = f": {ADD} {hint}" if hint else " not shown"
+        notes.insert(0, f"{format_count(rows_left, 'more row')}{request}")
+    return "; ".join(filter(None, notes))
+
+
+def _row_signs(view: schema.TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the signs of the models that the answer names as the best or as tied with it."""
-    if shown.places is not None:
-        placed = tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
-        return placed if any(placed) else ()
-    if shown.rank != "main" or not result.answer:
+    if view.places is not None:
+        signs_of_places = tuple(
+            {"best": BEST, "equal": EQUAL, "": ""}[sign] for sign in view.places
+        )
+        return signs_of_places if any(signs_of_places) else ()
+    if view.rank != "main" or not result.answer:
         return ()
-    tied = (one for one in result.answer if one.code == "not-significantly-different")
-    names = dict.fromkeys((name for one in tied for name in one.models), EQUAL)
-    said = [one for one in result.answer if one.code not in schema.GATE_CODES]
-    names |= dict.fromkeys((name for one in said[:1] for name in one.models), BEST)
-    columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()
-    first = next(column for column in columns if isinstance(column, str))
-    signs = tuple(names.get(str(row.get(first)), "") for row in rows)
+    sign_of_model: dict[str, str] = {}
+    for sentence in result.answer:
+        if sentence.code == "not-significantly-different":
+            sign_of_model |= dict.fromkeys(sentence.models, EQUAL)
+    on_models = [sentence for sentence in result.answer if sentence.code not in schema.GATE_CODES]
+    if on_models:
+        sign_of_model |= dict.fromkeys(on_models[0].models, BEST)
+    sources = view.columns.split() if isinstance(view.columns, str) else view.columns.values()
+    first_column = next(source for source in sources if isinstance(source, str))
+    signs = tuple(sign_of_model.get(str(row.get(first_column)), "") for row in rows)
     return signs if any(signs) else ()
 
 
-def _shown_columns(
-    shown: schema.TableView, declared: dict[str, schema.Column], rows: Sequence[Row]
+def _headings_and_sources(
+    view: schema.TableView, columns: Mapping[str, schema.Column], rows: Sequence[Row]
 ) -> list[tuple[str, schema.Source]]:
-    if not isinstance(shown.columns, str):
-        return list(shown.columns.items())
+    """Return the headings and sources of a table's columns, without those that are empty."""
+    if not isinstance(view.columns, str):
+        return list(view.columns.items())
     names = (
         name.removesuffix("?")
-        for name in shown.columns.split()
+        for name in view.columns.split()
         if not name.endswith("?") or any(row.get(name[:-1]) is not None for row in rows)
     )
-    return [(parts.column_heading(declared.get(name, name)), name) for name in names]
+    return [(parts.column_heading(columns.get(name, name)), name) for name in names]
 
 
 def visible_notes(result: Document, opened: Sequence[schema.TableView]) -> list[str]:
     """Return the notes, without those on tables that are not open."""
-    aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
+    parts_by_warning = page_of(result.command).parts_by_warning
+    names = set(map(_name_of, opened))
     return [
         warning.message
         for warning in result.warnings
-        if warning.code not in aside or not names.isdisjoint(aside[warning.code])
+        if warning.code not in parts_by_warning
+        or not names.isdisjoint(parts_by_warning[warning.code])
     ]
 
 
@@ -270,10 +327,10 @@ def other_results(
     result: Document, names: Collection[str]
 ) -> Iterator[tuple[str, Document, Collection[str]]]:
     """Yield results of other commands, without notes that this one has, and names to show."""
-    told = {warning.message for warning in result.warnings}
-    for command, one in result.methods.items():
-        left = tuple(note for note in one.warnings if note.message not in told)
-        yield command, replace(one, warnings=left), EVERYWHERE & {*names}
+    messages = {warning.message for warning in result.warnings}
+    for command, document in result.methods.items():
+        warnings = tuple(note for note in document.warnings if note.message not in messages)
+        yield command, replace(document, warnings=warnings), EVERYWHERE & {*names}
 
 
 def gates_to_show(result: Document) -> tuple[list[Gate], str]:
@@ -283,56 +340,90 @@ def gates_to_show(result: Document) -> tuple[list[Gate], str]:
     gates.sort(key=lambda gate: not gate.failed)
     if len(gates) <= GATES:
         return gates, ""
-    missed = [gate for gate in result.gates if not gate.passed]
-    left, met = len(missed) - GATES, len(result.gates) - len(missed)
-    more = f"{left:,} more missed, " if left > 0 else ""
-    return missed[:GATES], fill_for_caller(
-        result, f"{more}{met:,} gates met; for all, {ADD} {OPTION}--format json{END}"
-    )
+    missed_gates = [gate for gate in result.gates if not gate.passed]
+    not_shown = len(missed_gates) - GATES
+    met = len(result.gates) - len(missed_gates)
+    missed_note = f"{not_shown:,} more missed, " if not_shown > 0 else ""
+    note = f"{missed_note}{met:,} gates met; for all, {ADD} {OPTION}--format json{END}"
+    return missed_gates[:GATES], fill_for_caller(result, note)
 
 
-def undefined_reasons(result: Document, shown: Sequence[schema.TableView]) -> list[str]:
+# reason -> title of a column -> models whose cells it explains; None: not of one model
+UndefinedCells = dict[str, dict[str, set[Cell]]]
+
+
+def undefined_reasons(result: Document, views: Sequence[schema.TableView]) -> list[str]:
     """Return explanations of dashes: which measures are undefined, of which models, and why."""
-    struck: dict[str, dict[str, set[Cell]]] = {}
-    beta, page = result.parameters.get("beta"), page_of(result.command)
+    cells_of_reason: UndefinedCells = {}
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
-        known = {*parts.INFINITE, *struck}  # a reason given for the first table is not repeated
-        for one in shown:
-            if one.table != name:
+        # a reason given for the first table is not repeated
+        explained = {*parts.INFINITE, *cells_of_reason}
+        for view in views:
+            if view.table == name:
+                _add_undefined_cells(result, view, explained, cells_of_reason)
+    several = len(cells_of_reason) > 1
+    sentences = (
+        _undefined_sentence(reason, models_of_title, several=several)
+        for reason, models_of_title in cells_of_reason.items()
+    )
+    return [fill_for_caller(result, sentence) for sentence in sentences]
+
+
+def _add_undefined_cells(
+    result: Document,
+    view: schema.TableView,
+    explained: Collection[str],
+    cells_of_reason: UndefinedCells,
+) -> None:
+    """Add the undefined cells of a table, without those of reasons that are explained."""
+    columns, rows = _explained_part(result, view)
+    rows = (row for row in rows if row.get("population") != "sweep")
+    for row in islice(rows, EXPLAINED):
+        for column, cell in row.items():
+            if not isinstance(cell, Estimate) or cell.value is not None:
                 continue
-            rows, columns = (
-                result.tables.get(name, ()),
-                {schema.ALL},
-            )  # all, where cells are rearranged
-            if isinstance(one.columns, str):
-                columns = set(one.columns.replace("?", "").split())
-            elif one.lead:
-                columns = {source for source in one.columns.values() if isinstance(source, str)}
-                rows = rows if one.rows is None else one.rows
-            here = (row for row in rows if row.get("population") != "sweep")
-            for row in islice(here, EXPLAINED):
-                for column, cell in row.items():
-                    reason = None
-                    if isinstance(cell, Estimate) and cell.value is None:
-                        reason = cell.reason
-                    if (
-                        reason
-                        and reason not in known
-                        and (column in columns or schema.ALL in columns)
-                    ):
-                        title = parts.column_title(column, beta, page.column(column, name))
-                        who = None if name != "models" or row.get("slice") else row.get("model")
-                        struck.setdefault(reason, {}).setdefault(title, set()).add(who)
-    said = []
-    for reason, titles in struck.items():
-        words = parts.REASONS.get(reason, reason.replace("_", " "))
-        models, *others = titles.values()
-        same = None not in models and all(models == one for one in others)
-        of = f" for {join_names(sorted(map(str, models)))}" if same and len(models) < FEW else ""
-        verb = "is" if len(titles) == 1 else "are"
-        what = f"{join_words([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
-        said.append(f"{parts.ABSENT} {what}undefined{of}: {words}")
-    return [fill_for_caller(result, sentence) for sentence in said]
+            reason = cell.reason
+            if reason and reason not in explained and (columns is None or column in columns):
+                title = _column_title(result, column, view.table)
+                has_model = view.table == "models" and not row.get("slice")
+                models = cells_of_reason.setdefault(reason, {}).setdefault(title, set())
+                models.add(row.get("model") if has_model else None)
+
+
+def _explained_part(
+    result: Document, view: schema.TableView
+) -> tuple[Collection[str] | None, Iterable[Row]]:
+    """Return the columns of a view whose dashes are explained, None for all, and its rows."""
+    rows = result.tables.get(view.table, ())
+    if isinstance(view.columns, str):
+        return set(view.columns.replace("?", "").split()), rows
+    if view.lead:
+        sources = {source for source in view.columns.values() if isinstance(source, str)}
+        return sources, rows if view.rows is None else view.rows
+    return None, rows  # cells are rearranged
+
+
+def _column_title(result: Document, column: str, table: str) -> str:
+    """Return the title of a column of a table of the result."""
+    declared = page_of(result.command).column(column, table)
+    return parts.column_title(column, result.parameters.get("beta"), declared)
+
+
+def _undefined_sentence(
+    reason: str, models_of_title: Mapping[str, set[Cell]], *, several: bool
+) -> str:
+    """Return why columns are undefined; several: whether other columns have other reasons."""
+    words = parts.REASONS.get(reason, reason.replace("_", " "))
+    models, *others = models_of_title.values()
+    same_models = None not in models and all(models == names_of_title for names_of_title in others)
+    names = ""
+    if same_models and len(models) < FEW:
+        names = f" for {join_names(sorted(map(str, models)))}"
+    verb = "is" if len(models_of_title) == 1 else "are"
+    titles = ""
+    if several or not names:
+        titles = f"{join_words([*models_of_title], most=len(models_of_title))} {verb} "
+    return f"{parts.ABSENT} {titles}undefined{names}: {words}"
 
 
 def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
@@ -340,14 +431,14 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
 
     every: all of them, else the first.
     """
-    found = schema.comparison_rows(result, schema.BASELINE)
-    if not found:
+    changes = schema.comparison_rows(result, schema.BASELINE)
+    if not changes:
         return []
     limited = {gate.measure for gate in result.gates}
-    rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
+    rows = [row for row in changes if row["p_adjusted"] is not None or row["measure"] in limited]
     paired = {bool(row["paired"]) for row in rows}
     pairing = "" if False not in paired else " or, where not paired, on independent samples"
-    shown = [
+    views = [
         schema.TableView(
             "comparisons",
             "Change since the baseline",
@@ -360,21 +451,21 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
                 "p, adjusted": "p_adjusted",
                 "verdict": "verdict",
             },
-            rows or found,
+            rows or changes,
             None if every else 15,
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
             rank="asked",
             lead="difference",
-            whole=True,
+            keep_columns=True,
             name=schema.BASELINE,
-            total=len(found),
-            more=f"{OPTION}--show baseline{END}; all measures: "
+            total=len(changes),
+            rest_hint=f"{OPTION}--show baseline{END}; all measures: "
             f"{OPTION}--format csv --show comparisons{END}",
             words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
         )
     ]
     if result.tables.get(schema.CHANGES):
-        shown.append(
+        views.append(
             schema.TableView(
                 schema.CHANGES,
                 "Rows predicted correctly before, incorrectly now",
@@ -385,4 +476,4 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
                 note=f"at most {schema.MOST_CHANGES} rows per model",
             )
         )
-    return shown
+    return views

@@ -33,32 +33,33 @@ TENTHS = 5  # the same where its ends are given
 Ticks = tuple[list[float], list[str]]
 
 
-def odds_ticks(ends: Point, names: Sequence[str], room: int) -> Ticks:
-    """Return as many powers of ten as have room, or both ends where there are fewer than two."""
-    low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
+def odds_ticks(limits: Point, names: Sequence[str], room: int) -> Ticks:
+    """Return as many powers of ten as have room, or both limits where there are fewer than two."""
+    low = ceil(limits[0] - 1e-9)
+    high = floor(limits[1] + 1e-9)
     if high - low < 1:
-        return list(ends), list(names)
+        return list(limits), list(names)
     longest = max(len(_format_power(low)), len(_format_power(high))) + 3
     step = max(1, ceil((high - low + 1) * longest / max(room, 1)))
-    at = [x for x in range(low, high + 1) if x % step == 0]
-    return [float(x) for x in at], [_format_power(x) for x in at]
+    powers = [x for x in range(low, high + 1) if x % step == 0]
+    return [float(x) for x in powers], [_format_power(x) for x in powers]
 
 
 def _format_power(x: int) -> str:
-    many = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
-    return f"{many}:1" if x > 0 else f"1:{many}"
+    power = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
+    return f"{power}:1" if x > 0 else f"1:{power}"
 
 
 def height_ticks(low: float, high: float, *, log: bool, steps: int = TICKS) -> Ticks:
     """Return a few round heights and their labels; powers of ten where `log`."""
     if log:
         powers = range(ceil(low), floor(high) + 1)
-        at = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
+        ticks = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
     else:
         step = 10.0 ** floor(log10((high - low) / steps))
         step *= next(m for m in (1, 2, 2.5, 5, 10) if m * step >= 0.999 * (high - low) / steps)
-        at = [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-    return at, [f"{round(10**y if log else y, 12):,.10g}" for y in at]
+        ticks = [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    return ticks, [f"{round(10**y if log else y, 12):,.10g}" for y in ticks]
 
 
 TEXT_WIDTH = 14  # a name is folded to no less than this
@@ -312,16 +313,18 @@ def fit_table(part: TextTable, width: int | None) -> TextTable:
 
 def _in_lines(part: TextTable, width: int | None) -> TextTable:
     """Return a table with one line per row: last columns left out, then names shortened."""
-    strips, left = list(part.strips), []
+    strips = list(part.strips)
+    omitted = []
     names = _max_cell_width((strips[0].heading, *strips[0].cells))
     saved = max(names - NAME_WIDTH, 0)  # only names are cut
-    while len(strips) > part.kept and _needed_width(strips) - saved > (width or PIPE):
-        left.append(strips.pop().heading.replace("\n", " "))
+    while len(strips) > part.fixed_columns and _needed_width(strips) - saved > (width or PIPE):
+        omitted.append(strips.pop().heading.replace("\n", " "))
     note = part.note
-    if left:
-        note += f"{'; ' * bool(note)}wider screens also show: {', '.join(left[::-1])}"
-    if width is not None and (beyond := _needed_width(strips) - width) > 0:
-        room = max(names - beyond, min(names, SPLIT_WIDTH))
+    if omitted:
+        note += f"{'; ' * bool(note)}wider screens also show: {', '.join(omitted[::-1])}"
+    excess = 0 if width is None else _needed_width(strips) - width
+    if excess > 0:
+        room = max(names - excess, min(names, SPLIT_WIDTH))
         cut = shorten_names_apart(strips[0].cells, room)
         strips[0] = replace(strips[0], cells=tuple(cut[name] for name in strips[0].cells))
     return replace(part, strips=tuple(strips), note=note)
@@ -329,21 +332,23 @@ def _in_lines(part: TextTable, width: int | None) -> TextTable:
 
 def column_blocks(part: TextTable, width: int | None) -> list[tuple[TextColumn, ...]]:
     """Return a table that is still too wide in blocks of columns, each with the names in front."""
-    strips, width = part.strips, width or PIPE
+    strips = part.strips
+    width = width or PIPE
     if part.main or _needed_width(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
         return [strips]
-    out: list[tuple[TextColumn, ...]] = []
+    blocks: list[tuple[TextColumn, ...]] = []
     keys = tuple(takewhile(lambda strip: strip.cut or not strip.numeric, strips)) or strips[:1]
-    here = keys
+    block = keys
     for strip in strips[len(keys) :]:
-        if len(here) > len(keys) and _needed_width((*here, strip), folded=TEXT_WIDTH) > width:
-            out.append(here)
-            here = keys
-        here = (*here, strip)
-    if out and len(here) == len(keys) + 1 and len(out[-1]) > len(keys) + 2:  # no lone column
-        here = (*keys, out[-1][-1], here[-1])
-        out[-1] = out[-1][:-1]
-    return [*out, here]
+        if len(block) > len(keys) and _needed_width((*block, strip), folded=TEXT_WIDTH) > width:
+            blocks.append(block)
+            block = keys
+        block = (*block, strip)
+    is_lone_column = len(block) == len(keys) + 1
+    if blocks and is_lone_column and len(blocks[-1]) > len(keys) + 2:
+        block = (*keys, blocks[-1][-1], block[-1])
+        blocks[-1] = blocks[-1][:-1]
+    return [*blocks, block]
 
 
 def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> int:
@@ -354,27 +359,27 @@ def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> i
 def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | None) -> list[int]:
     """Return the widths of columns: folded text shares what the others leave, whole words first."""
     full = [_min_column_width(strip, UNBOUNDED) for strip in strips]
-    wide = [_min_column_width(strip, TEXT_WIDTH) for strip in strips]
     if width is None or part.main:
         return full
+    widths = [_min_column_width(strip, TEXT_WIDTH) for strip in strips]
     room = width - _needed_width(strips, folded=TEXT_WIDTH)
     texts = [i for i, strip in enumerate(strips) if not strip.numeric]
-    whole = [_max_cell_width([*" ".join(strip.cells).split(), ""]) for strip in strips]
-    for most in (whole, full):
-        while room > 0 and (some := [i for i in texts if wide[i] < most[i]]):
-            wide[min(some, key=lambda i: wide[i])] += 1
+    longest_words = [_max_cell_width([*" ".join(strip.cells).split(), ""]) for strip in strips]
+    for most in (longest_words, full):
+        while room > 0 and (growing := [i for i in texts if widths[i] < most[i]]):
+            widths[min(growing, key=lambda i: widths[i])] += 1
             room -= 1
-    while room < 0 and (some := [i for i in texts if wide[i] > 1]):
-        wide[max(some, key=lambda i: wide[i])] -= 1
+    while room < 0 and (shrinking := [i for i in texts if widths[i] > 1]):
+        widths[max(shrinking, key=lambda i: widths[i])] -= 1
         room += 1
-    return wide
+    return widths
 
 
 def _min_column_width(strip: TextColumn, folded: int) -> int:
     """Return the least width of a column: text folded to `folded`, the heading to its words."""
-    wide = _max_cell_width((strip.heading, *strip.cells))
-    least = max(folded, _max_cell_width([*strip.heading.split(), ""]))
-    return wide if strip.numeric else min(wide, least)
+    full = _max_cell_width((strip.heading, *strip.cells))
+    longest_word = _max_cell_width([*strip.heading.split(), ""])
+    return full if strip.numeric else min(full, max(folded, longest_word))
 
 
 def _max_cell_width(cells: Sequence[str]) -> int:
@@ -402,9 +407,9 @@ def _stack_intervals(part: TextTable) -> TextTable:
     strips: list[TextColumn] = []
     for strip in part.strips:
         if strips and strip.heading.endswith(layout.INTERVAL):
-            over = strips.pop()
-            pairs = zip((over.heading, *over.cells), (strip.heading, *strip.cells), strict=True)
+            values = strips.pop()
+            pairs = zip((values.heading, *values.cells), (strip.heading, *strip.cells), strict=True)
             heading, *cells = ("\n".join(pair) for pair in pairs)
-            strip = replace(over, heading=heading, cells=tuple(cells))
+            strip = replace(values, heading=heading, cells=tuple(cells))
         strips.append(strip)
     return replace(part, strips=tuple(strips))

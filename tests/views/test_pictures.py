@@ -253,7 +253,7 @@ def test_a_model_without_a_value_has_its_row() -> None:
 
 
 def test_ticks_of_labels_are_their_names() -> None:
-    axis = Axis("label", ends=(1.0, 3.0), names=("a", "b", "c"))
+    axis = Axis("label", range=(1.0, 3.0), names=("a", "b", "c"))
     assert axis_ticks(axis, PixelScale(1, 3, 0, 100)) == [(0, "a"), (50, "b"), (100, "c")]
 
 

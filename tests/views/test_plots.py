@@ -82,7 +82,7 @@ def test_plots_do_not_remember_each_other() -> None:
 def test_the_best_curve_is_on_top_and_what_it_is_held_against_below_all() -> None:
     flat = (((0.0, 0.5), (1.0, 0.5)),)
     series = (Series("best", flat), Series("next", flat), Series("chance", flat, letter=":"))
-    chart = Chart("lines", "t", Axis("x", ends=(0.0, 1.0)), Axis(ends=(0.0, 1.0)), series)
+    chart = Chart("lines", "t", Axis("x", range=(0.0, 1.0)), Axis(range=(0.0, 1.0)), series)
     *picture, ticks, _, key = draw(chart, width=60, color=False).splitlines()
     inside = "".join(line.partition("│")[2] + line.partition("┤")[2] for line in picture)
     assert {*inside} - {"│", " "} == {"o"}

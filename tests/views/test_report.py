@@ -84,7 +84,7 @@ def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
         assert first.name == best
         drawn = {one.name: one.parts[0] for one in charts[name].series if one.letter}
         assert drawn == {k: ((0.0, a), (1.0, b)) for k, (a, b) in lines.items()}
-        assert charts[name].x.ends == (0, 1)
+        assert charts[name].x.range == (0, 1)
     drawn = {one.name: one.parts[0] for one in charts["benefit"].series if one.letter}
     assert drawn["treat none"] == ((0, 0), (1, 0))
     assert len(drawn) == 2

@@ -166,7 +166,9 @@ def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[st
     """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
     every = [(row, "gap") for row in result.tables.get("extremes", ())]
     if limit.part.startswith("gap"):
-        every = [(row, "difference") for row in comparison_rows(result, "slice", inside=True)]
+        every = [
+            (row, "difference") for row in comparison_rows(result, "slice", within_slices=True)
+        ]
     rows = [(row, name) for row, name in every if row["measure"] == metric]
     if not rows:
         hint = f"use report with {OPTION}--by COLUMN{END}"

@@ -29,13 +29,13 @@ TABLES = (
             Column("sd", "mlcps_share", "SD", best="min"),
             *cols("flag", "pareto"),
             *cols("text?", "dominated_by"),
-            Column("desirability", "share", when=BY_D, more=VALUE),
+            Column("desirability", "share", when=BY_D, json_schema=VALUE),
             Column("dealbreakers", "text*", when=BY_D),
             Column(
                 "first",
                 "bare",
                 when=BOOT,
-                more={
+                json_schema={
                     "description": "share of bootstrap samples in which it is first",
                     "properties": {"value": {"$ref": "#/$defs/part"}},
                 },
@@ -73,7 +73,11 @@ TABLES = (
             *cols("number?", "low high"),
             *cols("weight", "weight"),
             *cols("number", "least average most"),
-            Column("winner_without", "text?", more={"description": "null: no polygon without it"}),
+            Column(
+                "winner_without",
+                "text?",
+                json_schema={"description": "null: no polygon without it"},
+            ),
             *cols("count?", "moved_without"),
             *cols("text?", "winner_doubled"),
             *cols("count?", "moved_doubled"),
@@ -85,14 +89,14 @@ TABLES = (
         (
             MODEL,
             *cols("text", "metric"),
-            Column("value", "estimate", more=VALUE),
-            Column("d", "part", more={"description": "the ray before weighting"}),
+            Column("value", "estimate", json_schema=VALUE),
+            Column("d", "part", json_schema={"description": "the ray before weighting"}),
             Column(
                 "sd",
                 "weight?",
                 "SD",
                 "?",
-                more={"description": "of the value over splits, as the table gives it"},
+                json_schema={"description": "of the value over splits, as the table gives it"},
             ),
         ),
         "",
@@ -111,13 +115,13 @@ TABLES = (
     Table(
         "splits",
         (
-            Column("split", "text", more={"pattern": r"^split\d+$"}),
+            Column("split", "text", json_schema={"pattern": r"^split\d+$"}),
             MODEL,
             *cols("mlcps_split", "mlcps"),
-            *cols("mlcps_split", "normalised", more=AT_MOST_1),
+            *cols("mlcps_split", "normalised", json_schema=AT_MOST_1),
             *cols("rank", "rank"),
         ),
-        least=1,
+        min_rows=1,
     ),
     Table("weights", (MODEL, *cols("mlcps_won", "share share_order_free")), "draws", 1),
     Table(
@@ -126,7 +130,7 @@ TABLES = (
             MODEL,
             *cols("text", "metric goal"),
             *cols("number", "value"),
-            *cols("mlcps_place", "d", more=AT_MOST_1),
+            *cols("mlcps_place", "d", json_schema=AT_MOST_1),
             *cols("weight", "weight"),
             *cols("flag", "dealbreaker"),
         ),
@@ -137,7 +141,7 @@ TABLES = (
         "agreement",
         (
             *cols("text", "measure"),
-            Column("models", "count", more={"minimum": 2}),
+            Column("models", "count", json_schema={"minimum": 2}),
             Column("kendall", "mlcps_agreement", "Kendall's τ"),
             Column("spearman", "mlcps_agreement", "Spearman's ρ"),
             *cols("text*", "top_here top_there"),

@@ -67,10 +67,10 @@ class BestModels:
         size = len(table) // len(self.result.tables["models"])
         return [list(table[i * size : (i + 1) * size]) for i in self.places]
 
-    def found_in(self, table: Rows) -> list[Row]:
+    def rows_in(self, table: Rows) -> list[Row]:
         """Return the models' rows of a table that has at most one for each, in any order."""
-        found = {str(row["model"]): row for row in table}
-        return [found[name] for name in self.names if name in found]
+        row_of_model = {str(row["model"]): row for row in table}
+        return [row_of_model[name] for name in self.names if name in row_of_model]
 
     def table(
         self,
@@ -79,16 +79,17 @@ class BestModels:
         columns: Mapping[str, Source],
         rows: Sequence[Row] | None = None,
         /,
-        **more: Any,
+        **fields: Any,
     ) -> TableView:
-        """Return a table of the models' rows, or of other rows."""
+        """Return a table of the models' rows, or of other rows; fields: of the `TableView`."""
         rows = self.rows if rows is None else rows
-        # the number of models that are not among the best, whichever of these are shown
-        left = len(self.result.tables["models"]) - len(self.rows)
-        per_model = name in ("models", "ranks", "weights", "desirability", "compared")
-        total = {"total": len(rows) + left} if per_model else {}
-        whole = {"more": f"{OPTION}--format csv{END}"} if name == "models" else {}
-        return TableView(name, title, columns, rows, **{**whole, **total, **more})
+        defaults: dict[str, Any] = {}
+        if name in ("models", "ranks", "weights", "desirability", "compared"):
+            # the models that are not among the best count too, whichever of these are shown
+            defaults["total"] = len(rows) + len(self.result.tables["models"]) - len(self.rows)
+        if name == "models":
+            defaults["rest_hint"] = f"{OPTION}--format csv{END}"
+        return TableView(name, title, columns, rows, **{**defaults, **fields})
 
 
 def format_names(cell: Cell) -> str:
@@ -144,7 +145,7 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
             "rank change": _format_rank_change,
         }
         title = f"Models in {parameters['compare']} by {SCORES[str(parameters['ranked_by'])]}"
-        rows = best.found_in(tables["compared"])
+        rows = best.rows_in(tables["compared"])
         yield best.table("compared", title, columns, rows, rank="asked")
     if rows := [*tables.get("agreement", ())]:
         columns = {
@@ -257,7 +258,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
             "dominance",
             "Dominated models (not on the Pareto front)",
             columns,
-            best.found_in(dominated),
+            best.rows_in(dominated),
             total=len(dominated),
         )
     if "split_mean" in best.rows[0] and len(tables.get("splits", ())):

@@ -83,7 +83,7 @@ TABLES = (
         "",
         1,
     ),
-    replace(MEASURED, when="", least=1),
+    replace(MEASURED, when="", min_rows=1),
     Table(
         "confusion",
         (
@@ -458,8 +458,8 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
             yield Chart(
                 "lines",
                 title,
-                Axis(label, ends=SHARE_RANGE),
-                Axis(ends=ends),
+                Axis(label, range=SHARE_RANGE),
+                Axis(range=ends),
                 (*series, *against),
                 key=key,
                 name=name,
@@ -473,13 +473,15 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
         ]
         curves.append(_reference_line("calibrated", *SHARE_RANGE))
         title = "Calibration curve: observed share of positives by mean score, in deciles"
-        axis = Axis("mean score", ends=SHARE_RANGE)
-        yield Chart("lines", title, axis, Axis(ends=SHARE_RANGE), tuple(curves), name="calibration")
+        axis = Axis("mean score", range=SHARE_RANGE)
+        yield Chart(
+            "lines", title, axis, Axis(range=SHARE_RANGE), tuple(curves), name="calibration"
+        )
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
     if series := _curves(_by_model(result.unsliced_rows("risk"), names), names, "coverage", "risk"):
         title = "Risk-coverage curve: error rate among rows with a prediction"
-        yield Chart("lines", title, Axis("coverage", ends=SHARE_RANGE), series=series, name="risk")
+        yield Chart("lines", title, Axis("coverage", range=SHARE_RANGE), series=series, name="risk")
 
 
 def _curves(
@@ -519,7 +521,7 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
     title = f"Decision curve: net benefit by threshold probability{curve_prevalence(table)}"
-    axis = Axis("threshold probability", ends=SHARE_RANGE)
+    axis = Axis("threshold probability", range=SHARE_RANGE)
     return Chart("lines", title, axis, series=tuple(series), name="benefit")
 
 

@@ -86,7 +86,7 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
         _same_specificity_note(rows),
         rank="asked",
         lead="difference_adjusted",
-        whole=True,
+        keep_columns=True,
     )
     yield _operating_points(
         f"Thresholds with at least the specificity of {name}",
@@ -124,7 +124,7 @@ def _operating_points(
         MAX_MODELS,
         rank="asked",
         name=name,
-        whole=True,
+        keep_columns=True,
         places=(),
     )
 

@@ -157,8 +157,8 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         yield Chart(
             "lines",
             f"Calibration of {model}",
-            Axis("score", ends=SHARE_RANGE),
-            Axis("share of positives", ends=SHARE_RANGE),
+            Axis("score", range=SHARE_RANGE),
+            Axis("share of positives", range=SHARE_RANGE),
             (diagonal,),
             name="calibration",
             key=(
@@ -264,8 +264,8 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
         yield Chart(
             "lines",
             f"Scores of {model} by class",
-            Axis("score", ends=ends),
-            Axis("share of the class", ends=(-most, most)),
+            Axis("score", range=ends),
+            Axis("share of the class", range=(-most, most)),
             name="scores",
             guides=guides,
             extra=bars,

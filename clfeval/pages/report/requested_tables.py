@@ -95,7 +95,7 @@ def _difference_table(result: Document, rows: Sequence[Row]) -> TableView:
         _adjustment_note(result, number_of_pairs=len(pairs)),
         rank="asked",
         lead="difference_adjusted",
-        whole=True,
+        keep_columns=True,
     )
 
 
@@ -203,7 +203,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
             note,
             rank="asked",
             lead="difference_adjusted",
-            whole=True,
+            keep_columns=True,
             name="runs_compared",
         )
         yield from split_by_measure(view)
@@ -277,7 +277,7 @@ def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
         max(FEW, worse),
         _slice_note(result, rows),
         rank="asked",
-        whole=True,
+        keep_columns=True,
         places=(),
     )
 
@@ -285,7 +285,7 @@ def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
 def _worse_recalls(result: Document) -> dict[tuple[Cell, Cell], str]:
     """Return the classes of lower recall of each model and slice, with it."""
     recalls = dict[tuple[Cell, Cell], list[str]]()
-    for row in comparison_rows(result, "slice", inside=True):
+    for row in comparison_rows(result, "slice", within_slices=True):
         name = str(row["measure"])
         if row["verdict"] == "worse" and name.startswith(RECALL):
             value = format_number(as_estimate(row["new"]).value or 0.0)
@@ -314,7 +314,7 @@ def _slice_note(result: Document, rows: Sequence[Row]) -> str:
 
 def _reference_in_slices(result: Document) -> Iterator[TableView]:
     """Yield the differences of models from the reference within each slice, if there are any."""
-    rows = comparison_rows(result, "reference", inside=True)
+    rows = comparison_rows(result, "reference", within_slices=True)
     if not rows:
         return
     option = str(result.parameters["reference"])
@@ -335,7 +335,7 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
         "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
         rank="asked",
         lead="difference_adjusted",
-        whole=True,
+        keep_columns=True,
         name="within",
     )
     yield from split_by_measure(view)
@@ -346,7 +346,7 @@ def _inside_and_outside(result: Document) -> TableView:
     names = slice_models(result)
     rows = [
         row
-        for row in comparison_rows(result, "slice", inside=True)
+        for row in comparison_rows(result, "slice", within_slices=True)
         if row["p_adjusted"] is not None or row["model"] in names
     ]
     models = dict.fromkeys(str(row["model"]) for row in rows)

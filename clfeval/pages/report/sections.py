@@ -107,7 +107,7 @@ def _of_labels(result: Document, models: Sequence[Row]) -> Iterator[TableView]:
         total=len(rows),
         rank="main",
         lead=lead,
-        more=f"{OPTION}--format csv{END}",
+        rest_hint=f"{OPTION}--format csv{END}",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
     )
     counts: dict[str, Source] = {
@@ -122,9 +122,9 @@ def _of_labels(result: Document, models: Sequence[Row]) -> Iterator[TableView]:
         total=len(rows),
         rank="main",
         note=majority_class_note([result.summary.get("prevalence")]),
-        more=f"{OPTION}--format csv{END}",
+        rest_hint=f"{OPTION}--format csv{END}",
         name="errors",
-        whole=True,
+        keep_columns=True,
         places=(),
     )
 
@@ -197,7 +197,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         total=len(rows),
         rank="main",
         lead="roc_auc",
-        more=f"{OPTION}--format csv{END}",
+        rest_hint=f"{OPTION}--format csv{END}",
         name="probabilities",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
         words=words,
@@ -214,7 +214,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             total=len(rows),
             rank="main",
             name="errors",
-            more=f"{OPTION}--format csv{END}",
+            rest_hint=f"{OPTION}--format csv{END}",
             lead="model",
             places=(),
             note="; ".join(filter(None, (in_force.note, predictive))),
@@ -246,8 +246,8 @@ def _score_distribution(result: Document, model: str) -> TableView:
         columns,
         lines,
         rank="main",
-        more="",
-        whole=True,
+        rest_hint="",
+        keep_columns=True,
     )
 
 
@@ -447,7 +447,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
         total=len(rows),
         rank="main",
         lead=lead,
-        more=f"{OPTION}--format csv{END}",
+        rest_hint=f"{OPTION}--format csv{END}",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
         note=f"always predicting the majority class: accuracy {share:.3f}" if share else "",
         words={name: text for name, text in MULTICLASS_WORDS.items() if name in columns.values()},
@@ -502,7 +502,7 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
         rank="main",
         total=len(rows),
         name="worst classes",
-        more=f"{OPTION}--show classes{END}",
+        rest_hint=f"{OPTION}--show classes{END}",
         lead="class",
         places=(),
         right=("rows",),
@@ -547,8 +547,8 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
         rank="main",
         name="confusions",
         note=note,
-        more="",
-        whole=True,
+        rest_hint="",
+        keep_columns=True,
         places=(),
     )
 
@@ -575,5 +575,5 @@ def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator
         rows,
         name="matrix",
         right=tuple(columns)[1:],
-        whole=True,
+        keep_columns=True,
     )

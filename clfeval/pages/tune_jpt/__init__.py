@@ -85,7 +85,7 @@ TABLES = (
             *cols("amount", "tp fp fn tn flagged"),
         ),
     ),
-    Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
+    Table("sweep", (*WHO, *HERE, *MEASURES), min_rows=2),
     Table(
         "crossovers",
         (
@@ -121,11 +121,13 @@ TABLES = (
             MEASURE,
             Column("population", "text", among=POPULATIONS),
             *HERE,
-            Column("threshold", "cut?", more={"description": "null: above every score"}),
+            Column("threshold", "cut?", json_schema={"description": "null: above every score"}),
             Column("rule", "text", among=(None, *RULES)),
             *cols("part?", "sensitivity specificity"),
             *cols("estimate", "value"),
-            Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
+            Column(
+                "fixed_threshold", "cut?", json_schema={"description": "null: the largest class"}
+            ),
             Column("fixed_value", "estimate", "value at the fixed threshold"),
             Column("corrected", "estimate", "corrected value"),
         ),
@@ -158,7 +160,11 @@ TABLES = (
             *WHO,
             MEASURE,
             *cols("number?", "mean median low high"),
-            Column("failed", "count", more={"description": "simulations in which it is undefined"}),
+            Column(
+                "failed",
+                "count",
+                json_schema={"description": "simulations in which it is undefined"},
+            ),
         ),
     ),
 )
@@ -455,7 +461,7 @@ PAGE = Page(
     page_charts,
     parts=("slices", "cells", "moving", "odds", "cost", "unmoved"),
     plots=("curves", "cuts"),
-    aside={
+    parts_by_warning={
         "epa-one-sided": ("odds",),
         "advice": ("moving", "odds", "unmoved"),
         "chosen-threshold": ("thresholds", "cutoffs"),

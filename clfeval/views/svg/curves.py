@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain, combinations
 
@@ -10,297 +10,463 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.formatting import format_count, printable
-from clfeval.pages.chart import Chart, Point, Series
+from clfeval.pages.chart import Chart, Guide, Point, Series
 from clfeval.placeholders import fill_for_shell
+from clfeval.records import dataclass
 from clfeval.views.svg import elements as svg
 
 STRIP = 34  # pixels of the bars below an axis
 WIDEST = 150  # pixels of labels beside curves, at most
 APART = 12  # pixels between the ends of curves that are labelled there
 BADGE = 7  # pixels, the radius of a letter on a curve
+NOTE = 13  # pixels from a note to the next
 REFERENCES = (":", "-")  # letters of lines with which curves are compared
 PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a letter may be on a curve
 
 
+@dataclass(frozen=True, slots=True)
+class CurvesLayout:
+    """The series of a chart by how they are drawn, both axes in pixels, and the notes below.
+
+    curves: those of models. references: lines with which these are compared. labelled: the curves
+    with a colour and a label. bottom: of the plot. ticks: heights in pixels, and their labels.
+    """
+
+    curves: Sequence[Series]
+    references: Sequence[Series]
+    labelled: Sequence[Series]
+    x_scale: svg.PixelScale
+    y_scale: svg.PixelScale
+    bottom: float
+    ticks: Sequence[tuple[float, str]]
+    notes: Sequence[str]
+
+
 def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -> Iterator[str]:
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
-    drawn = [one for one in chart.series if any(one.parts)]
-    curves = [one for one in drawn if one.letter not in REFERENCES]
-    named = [one for one in curves if colors.color_of(one.name)][: svg.COLORED]
-    wide = max((svg.text_width(one.name) for one in named), default=0)
-    behind = [one for one in chart.extra if one.shape != "area"]
-    points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
-    heights = [y for _, y in points] + [one.y for one in chart.guides if one.y is not None]
-    heights += [
-        y for one in behind if one.shape == "dots" for y in chain(*one.spans) if y is not None
-    ]
-    greys = (len(curves) - len(named)) * bool(colors.numbers and chart.kind == "lines")
-    texts = [f"grey: {format_count(greys, 'other model')}"] * bool(greys)
-    texts += [fill_for_shell(note.text).format(*note.names) for note in chart.key]
-    notes = [line for text in texts for line in svg.fold(text, width - 12, svg.FONT - 2)]
-    bottom = height - 40 - STRIP * bool(chart.below) - 13 * len(notes)
-    marks = any(mark.y is None for mark in chart.marks)
-    up = svg.axis_scale(chart.y, heights, bottom, 8.0 + 14 * marks)
-    ticks = svg.axis_ticks(chart.y, up)
-    if any(one.shape == "bars" for one in chart.extra):  # those below the axis count too
-        ticks = [(y, text.removeprefix(svg.MINUS)) for y, text in ticks]
+    layout = _layout_curves(chart, colors, width, height)
+    x_scale, y_scale = layout.x_scale, layout.y_scale
+    dots = chart.kind == "points"
+    yield from _frame(chart, layout)
+    for series in chart.extra:
+        yield from _shape(series, colors, x_scale, y_scale)
+    yield from _bars_below(chart, layout)
+    straight = [*_guides(chart, x_scale, y_scale)]
+    for reference in layout.references:
+        straight += _reference_line(reference, x_scale, y_scale)
+    yield from (element for element in straight if "<text" not in element)
+    for curve in layout.curves[::-1]:
+        yield from _shape(curve, colors, x_scale, y_scale, dots=dots)
+    yield from (element for element in straight if "<text" in element)  # names above the curves
+    yield from _marks(chart, x_scale, y_scale)
+    marks = _pixels_of_marks(chart, x_scale, y_scale)
+    yield from _labels(layout.labelled, colors, x_scale, y_scale, marks, dots=dots)
+    yield from _moving_group(chart, x_scale, y_scale)
+    for i, note in enumerate(layout.notes):
+        yield svg.label(6, height - NOTE * (len(layout.notes) - i) + 8, note, "small dim")
+
+
+def _layout_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -> CurvesLayout:
+    """Return the series as they are drawn, and the axes that leave room for labels and notes."""
+    visible = [series for series in chart.series if any(series.parts)]
+    curves = [series for series in visible if series.letter not in REFERENCES]
+    references = [series for series in visible if series.letter in REFERENCES]
+    labelled = [curve for curve in curves if colors.color_of(curve.name)][: svg.COLORED]
+    is_grey_named = bool(colors.numbers) and chart.kind == "lines"
+    notes = _note_lines(chart, len(curves) - len(labelled) if is_grey_named else 0, width)
+    behind = [series for series in chart.extra if series.shape != "area"]
+    points = _points_of([*visible, *behind])
+    bottom = height - 40 - STRIP * bool(chart.below) - NOTE * len(notes)
+    top = 8.0 + 14 * any(mark.y is None for mark in chart.marks)
+    y_scale = svg.axis_scale(chart.y, _heights_on_axis(chart, points), bottom, top)
+    ticks = _height_ticks(chart, y_scale)
     left = 10 + max((svg.text_width(text) for _, text in ticks), default=0)
     left += 18 * bool(chart.y.label)
-    right = width - 10 - (min(wide, WIDEST) + 30 if named else 0)
+    right = width - 10 - _labels_width(labelled)
     if chart.square:  # equal units on both axes
-        right = min(right, left + (bottom - up.end))
-    across = svg.axis_scale(chart.x, (x for x, _ in points), left, right)
-    yield from _frame(chart, across, up, ticks)
-    for one in chart.extra:
-        yield from _shape(one, colors, across, up)
-    most = max((abs(y) for one in chart.below for _, y in one.parts[0]), default=0.0) or 1.0
-    strip = svg.PixelScale(-most, most, bottom + STRIP + 2, bottom + 2)
-    for one in chart.below:  # bars below the axis, of one series up, of the other down
-        yield from _shape(one, svg.Colors(), across, strip)
-    straight = [*_guides(chart, across, up)]
-    for one in drawn:
-        if one not in curves:
-            parts = (svg.curve_pixels(part, across, up) for part in one.parts)
-            straight += [svg.path(parts, "ref axis"), *_reference_name(one, across, up)]
-    yield from (one for one in straight if "<text" not in one)
-    for one in curves[::-1]:
-        yield from _shape(one, colors, across, up, dots=chart.kind == "points")
-    yield from (one for one in straight if "<text" in one)  # names are above the curves
-    yield from _marks(chart, across, up)
-    marked = [(mark.x, mark.y) for mark in chart.marks if mark.y is not None]
-    marked += [at for one in chart.extra if one.shape == "dots" for at in one.parts[0][:1]]
-    marks_at = [(across.place(x), up.place(y)) for x, y in marked]
-    yield from _labels(named, colors, across, up, marks_at, dots=chart.kind == "points")
-    if chart.moving:  # what the sliders of a page move; it is drawn last
-        ends = " ".join(map(svg.pixel, (across.start, across.end, up.start, up.end)))
-        values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
-        x, y, model = (escape(printable(text)) for text in chart.moving)
-        yield (
-            f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
-            f'data-pixels="{ends}" data-values="{values}"></g>'
-        )
-    for i, text in enumerate(notes):
-        yield svg.label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
+        right = min(right, left + (bottom - y_scale.end))
+    x_scale = svg.axis_scale(chart.x, (x for x, _ in points), left, right)
+    return CurvesLayout(curves, references, labelled, x_scale, y_scale, bottom, ticks, notes)
 
 
-def _frame(
-    chart: Chart, across: svg.PixelScale, up: svg.PixelScale, ticks: Sequence[tuple[float, str]]
-) -> Iterator[str]:
+def _labels_width(labelled: Sequence[Series]) -> float:
+    """Return the pixels that labels take beside the plot."""
+    if not labelled:
+        return 0.0
+    return min(max(svg.text_width(curve.name) for curve in labelled), WIDEST) + 30
+
+
+def _note_lines(chart: Chart, greys: int, width: float) -> list[str]:
+    """Return the notes below a chart in lines of its width, first that on models in grey."""
+    texts = [f"grey: {format_count(greys, 'other model')}"] if greys else []
+    texts += [fill_for_shell(note.text).format(*note.names) for note in chart.key]
+    return [line for text in texts for line in svg.fold(text, width - 12, svg.FONT - 2)]
+
+
+def _points_of(series: Iterable[Series]) -> list[Point]:
+    """Return the points of all parts of some series."""
+    parts = chain.from_iterable(curve.parts for curve in series)
+    return [*chain.from_iterable(parts)]
+
+
+def _heights_on_axis(chart: Chart, points: Sequence[Point]) -> list[float]:
+    """Return the values that the vertical axis has to show: of points, guides and intervals."""
+    heights = [y for _, y in points]
+    heights += [guide.y for guide in chart.guides if guide.y is not None]
+    for series in chart.extra:
+        if series.shape == "dots":
+            heights += [limit for limit in chain(*series.spans) if limit is not None]
+    return heights
+
+
+def _height_ticks(chart: Chart, y_scale: svg.PixelScale) -> list[tuple[float, str]]:
+    """Return the ticks of the vertical axis; of bars on both sides of 0, without signs."""
+    ticks = svg.axis_ticks(chart.y, y_scale)
+    if any(series.shape == "bars" for series in chart.extra):  # those below the axis count too
+        return [(y, text.removeprefix(svg.MINUS)) for y, text in ticks]
+    return ticks
+
+
+def _frame(chart: Chart, layout: CurvesLayout) -> Iterator[str]:
     """Yield grid, ticks and titles of both axes."""
-    for y, text in ticks:
-        yield svg.line(across.start, y, across.end, y, "grid")
-        yield svg.label(across.start - 6, y + 4, text, "e")
-    low = up.start + (STRIP + 2) * bool(chart.below)
-    yield from svg.axis_labels(chart.x, across, up.start, up.end, low + 16)
-    yield svg.line(across.start, up.start, across.end, up.start, "axis")
-    middle = (across.start + across.end) / 2
-    yield svg.label(middle, low + 32, svg.shorten(chart.x.label, across.end), "m")
+    x_scale, y_scale = layout.x_scale, layout.y_scale
+    for y, text in layout.ticks:
+        yield svg.line(x_scale.start, y, x_scale.end, y, "grid")
+        yield svg.label(x_scale.start - 6, y + 4, text, "e")
+    low = y_scale.start + (STRIP + 2) * bool(chart.below)
+    yield from svg.axis_labels(chart.x, x_scale, y_scale.start, y_scale.end, low + 16)
+    yield svg.line(x_scale.start, y_scale.start, x_scale.end, y_scale.start, "axis")
+    middle = (x_scale.start + x_scale.end) / 2
+    yield svg.label(middle, low + 32, svg.shorten(chart.x.label, x_scale.end), "m")
     if chart.y.label:
-        text, at = svg.shorten(chart.y.label, up.start), (up.start + up.end) / 2
-        yield f'<g transform="rotate(-90 13 {svg.pixel(at)})">{svg.label(13, at, text, "m")}</g>'
+        half_way = (y_scale.start + y_scale.end) / 2
+        title = svg.label(13, half_way, svg.shorten(chart.y.label, y_scale.start), "m")
+        yield f'<g transform="rotate(-90 13 {svg.pixel(half_way)})">{title}</g>'
 
 
 def _shape(
-    one: Series,
+    series: Series,
     colors: svg.Colors,
-    across: svg.PixelScale,
-    up: svg.PixelScale,
+    x_scale: svg.PixelScale,
+    y_scale: svg.PixelScale,
     *,
     dots: bool = False,
 ) -> Iterator[str]:
     """Yield the elements of one series."""
-    n = colors.color_of(one.name)
-    if dots or one.shape == "dots":
-        for i, (x, y) in enumerate(one.parts[0] if one.parts else ()):
-            at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
-            if low_high[0] is not None and low_high[1] is not None:
-                yield svg.line(at, up.place(low_high[0]), at, up.place(low_high[1]), f"line s{n}")
-            yield svg.circle(at, up.place(y), 3.5 if one.letter != "." else 1.5, f"f{n}")
-    elif one.shape == "bars":
-        for (_, y), (low, high) in zip(one.parts[0], one.spans, strict=True):
-            a, b = across.place(low or 0.0), across.place(high or 0.0)
-            top, bottom = sorted((up.place(y), up.place(0.0)))
-            if bottom > top:
-                yield svg.rectangle(a, top, b - a - 0.5, bottom - top, f"bar {one.letter}")
-        yield from _name_of_bars(one, across, up)
-    elif one.shape == "ellipse":
-        (a, low), (b, high) = ((across.place(x), up.place(y)) for x, y in one.parts[0])
-        yield (
-            f'<ellipse cx="{svg.pixel((a + b) / 2)}" cy="{svg.pixel((low + high) / 2)}" '
-            f'rx="{svg.pixel((b - a) / 2)}" ry="{svg.pixel((low - high) / 2)}" '
-            f'class="area f{n}"/>'
-        )
-    elif one.shape == "area":
-        yield svg.path(
-            (svg.curve_pixels(part, across, up) for part in one.parts), f"area f{n}", closed=True
-        )
+    color = colors.color_of(series.name)
+    if dots or series.shape == "dots":
+        yield from _dots_with_intervals(series, color, x_scale, y_scale)
+    elif series.shape == "bars":
+        yield from _histogram(series, x_scale, y_scale)
+    elif series.shape == "ellipse":
+        yield _ellipse(series, color, x_scale, y_scale)
+    elif series.shape == "area":
+        outlines = (svg.curve_pixels(part, x_scale, y_scale) for part in series.parts)
+        yield svg.path(outlines, f"area f{color}", closed=True)
     else:
-        parts = (svg.curve_pixels(part, across, up) for part in one.parts if part)
-        yield svg.path(parts, f"line s{n} d{n}" if n else "thin s0")
+        parts = (svg.curve_pixels(part, x_scale, y_scale) for part in series.parts if part)
+        yield svg.path(parts, f"line s{color} d{color}" if color else "thin s0")
 
 
-def _name_of_bars(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
+def _dots_with_intervals(
+    series: Series, color: int, x_scale: svg.PixelScale, y_scale: svg.PixelScale
+) -> Iterator[str]:
+    """Yield a dot for each point, on the interval of its height where it has both limits."""
+    radius = 1.5 if series.letter == "." else 3.5
+    for i, (x, y) in enumerate(series.parts[0] if series.parts else ()):
+        center = x_scale.place(x)
+        lower, upper = series.spans[i] if series.spans else (None, None)
+        if lower is not None and upper is not None:
+            bottom = y_scale.place(lower)
+            yield svg.line(center, bottom, center, y_scale.place(upper), f"line s{color}")
+        yield svg.circle(center, y_scale.place(y), radius, f"f{color}")
+
+
+def _histogram(series: Series, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> Iterator[str]:
+    """Yield a bar for each span, from 0 to the height of its point, and the name."""
+    for (_, y), (low, high) in zip(series.parts[0], series.spans, strict=True):
+        left = x_scale.place(low or 0.0)
+        right = x_scale.place(high or 0.0)
+        top, bottom = sorted((y_scale.place(y), y_scale.place(0.0)))
+        if bottom > top:
+            classes = f"bar {series.letter}"
+            yield svg.rectangle(left, top, right - left - 0.5, bottom - top, classes)
+    yield from _histogram_name(series, x_scale, y_scale)
+
+
+def _histogram_name(
+    series: Series, x_scale: svg.PixelScale, y_scale: svg.PixelScale
+) -> Iterator[str]:
     """Yield the name of a histogram at its outer edge, on the side where it is lower."""
-    heights = [abs(y) for _, y in one.parts[0]]
+    heights = [abs(y) for _, y in series.parts[0]]
     third = max(len(heights) // 3, 1)
     right = sum(heights[:third]) > sum(heights[-third:])
-    negative = sum(y for _, y in one.parts[0]) < 0
-    if up.start - up.end > 2 * STRIP:
-        y = up.start - 6 if negative else up.end + 24
-        x = across.end - 6 if right else across.start + 6
-        yield svg.label(x, y, svg.shorten(one.name, (across.end - across.start) / 2), "e" * right)
+    negative = sum(y for _, y in series.parts[0]) < 0
+    if y_scale.start - y_scale.end > 2 * STRIP:
+        y = y_scale.start - 6 if negative else y_scale.end + 24
+        x = x_scale.end - 6 if right else x_scale.start + 6
+        name = svg.shorten(series.name, (x_scale.end - x_scale.start) / 2)
+        yield svg.label(x, y, name, "e" * right)
 
 
-def _guides(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
+def _ellipse(series: Series, color: int, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> str:
+    """Return the ellipse between two corners, which are the points of a series."""
+    (left, bottom), (right, top) = (
+        (x_scale.place(x), y_scale.place(y)) for x, y in series.parts[0]
+    )
+    return (
+        f'<ellipse cx="{svg.pixel((left + right) / 2)}" cy="{svg.pixel((bottom + top) / 2)}" '
+        f'rx="{svg.pixel((right - left) / 2)}" ry="{svg.pixel((bottom - top) / 2)}" '
+        f'class="area f{color}"/>'
+    )
+
+
+def _bars_below(chart: Chart, layout: CurvesLayout) -> Iterator[str]:
+    """Yield the bars below the axis, of one series up, of the other down."""
+    heights = (abs(y) for series in chart.below for _, y in series.parts[0])
+    highest = max(heights, default=0.0) or 1.0
+    strip = svg.PixelScale(-highest, highest, layout.bottom + STRIP + 2, layout.bottom + 2)
+    for series in chart.below:
+        yield from _shape(series, svg.Colors(), layout.x_scale, strip)
+
+
+def _guides(chart: Chart, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> Iterator[str]:
     """Yield named straight lines; the name is where the plot has more room."""
-    taken, heights = list[tuple[float, float, float]](), list[float]()
+    name_boxes: list[tuple[float, float, float]] = []  # left, right and height of vertical ones
+    named_heights: list[float] = []
     for guide in chart.guides:
-        kind = "ref limit" if guide.limit else "ref axis"
-        text = guide.text
-        if guide.x is not None and across.low <= guide.x <= across.high:
-            x = across.place(guide.x)
-            yield svg.line(x, up.start, x, up.end, kind)
-            wide, y = svg.text_width(text, svg.FONT - 2), up.end + 10
-            ends = x + 4 + wide > across.end
-            start = x - 4 - wide if ends else x + 4
-            while any(start < b and start + wide > a and y == h for a, b, h in taken):
-                y += 13
-            taken.append((start, start + wide, y))
-            yield svg.label(x - 4 if ends else x + 4, y, text, "small dim over" + " e" * ends)
+        classes = "ref limit" if guide.limit else "ref axis"
+        if guide.x is not None and x_scale.low <= guide.x <= x_scale.high:
+            x = x_scale.place(guide.x)
+            yield svg.line(x, y_scale.start, x, y_scale.end, classes)
+            yield _vertical_guide_name(guide, x, x_scale.end, y_scale.end + 10, name_boxes)
         elif guide.y is not None:
-            y = up.place(guide.y)
-            yield svg.line(across.start, y, across.end, y, kind)
-            if all(abs(y - other) > svg.FONT for other in heights):
-                heights.append(y)
-                yield svg.label(across.end - 4, y - 4, text, "small dim over e")
+            y = y_scale.place(guide.y)
+            yield svg.line(x_scale.start, y, x_scale.end, y, classes)
+            if all(abs(y - height) > svg.FONT for height in named_heights):
+                named_heights.append(y)
+                yield svg.label(x_scale.end - 4, y - 4, guide.text, "small dim over e")
 
 
-def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
-    """Yield the name of a line of reference: along it, at the end of a flat one or a curve."""
-    pixels = svg.curve_pixels(one.parts[0], across, up)
-    (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
+def _vertical_guide_name(
+    guide: Guide, x: float, right: float, y: float, name_boxes: list[tuple[float, float, float]]
+) -> str:
+    """Return the name of a vertical line beside its top, below names that it would cover.
+
+    right: the edge of the plot. y: of a name that covers no other. name_boxes: left, right and
+    height of the names before this one, which is added.
+    """
+    wide = svg.text_width(guide.text, svg.FONT - 2)
+    ends_at_line = x + 4 + wide > right
+    start = x - 4 - wide if ends_at_line else x + 4
+    while any(
+        start < box_right and start + wide > box_left and y == box_y
+        for box_left, box_right, box_y in name_boxes
+    ):
+        y += 13
+    name_boxes.append((start, start + wide, y))
+    classes = "small dim over" + " e" * ends_at_line
+    return svg.label(x - 4 if ends_at_line else x + 4, y, guide.text, classes)
+
+
+def _reference_line(
+    reference: Series, x_scale: svg.PixelScale, y_scale: svg.PixelScale
+) -> list[str]:
+    """Return a line of reference and its name: along it, at the end of a flat one or a curve."""
+    parts = [svg.curve_pixels(part, x_scale, y_scale) for part in reference.parts]
+    return [svg.path(parts, "ref axis"), _reference_name(reference.name, parts[0])]
+
+
+def _reference_name(name: str, pixels: Floats) -> str:
+    """Return the name of a line (n, 2): along it, at the end of a flat one or a curve."""
+    start_x, start_y = pixels[0].tolist()
+    end_x, end_y = pixels[-1].tolist()
     if len(pixels) > 2:
-        yield svg.label(end + 6, low - 26, one.name, "small dim over")
-    elif abs(low - y) < 0.05 * abs(end - x):
-        yield svg.label(x + 4, y - 4, one.name, "small dim over")
-    else:
-        middle, turn = pixels[0] + 0.72 * (pixels[1] - pixels[0]), np.arctan2(low - y, end - x)
-        text = svg.label(0, 12, one.name, "small dim over m")
-        place = f"translate({svg.pixel(middle[0])} {svg.pixel(middle[1])})"
-        yield f'<g transform="{place} rotate({np.degrees(turn):.1f})">{text}</g>'
+        return svg.label(end_x + 6, end_y - 26, name, "small dim over")
+    if abs(end_y - start_y) < 0.05 * abs(end_x - start_x):
+        return svg.label(start_x + 4, start_y - 4, name, "small dim over")
+    x, y = pixels[0] + 0.72 * (pixels[1] - pixels[0])
+    angle = np.degrees(np.arctan2(end_y - start_y, end_x - start_x))
+    text = svg.label(0, 12, name, "small dim over m")
+    place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
+    return f'<g transform="{place} rotate({angle:.1f})">{text}</g>'
 
 
-def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
+def _marks(chart: Chart, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> Iterator[str]:
     """Yield letters: over a dotted line, or at a point."""
-    taken: list[float] = []
+    letters_x: list[float] = []  # of the letters on top
     for mark in chart.marks:
-        x = across.place(mark.x)
+        x = x_scale.place(mark.x)
         if mark.y is None:
-            yield svg.line(x, up.start, x, up.end, "ref axis")
-            near = [at for at in taken if abs(x - at) < svg.FONT]
-            taken.append(max(near) + svg.FONT if near else x)
-            yield svg.label(taken[-1], up.end - 4, mark.letter, "m dim")
+            yield svg.line(x, y_scale.start, x, y_scale.end, "ref axis")
+            covered = [letter_x for letter_x in letters_x if abs(x - letter_x) < svg.FONT]
+            letters_x.append(max(covered) + svg.FONT if covered else x)
+            yield svg.label(letters_x[-1], y_scale.end - 4, mark.letter, "m dim")
         else:
-            y = up.place(mark.y)
+            y = y_scale.place(mark.y)
             yield svg.circle(x, y, BADGE, "ground dot axis")
             yield svg.label(x, y + 4, mark.letter, "small m")
 
 
+def _pixels_of_marks(chart: Chart, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> list[Point]:
+    """Return the pixels of marks and of the first dot of a series behind, which letters avoid."""
+    points = [(mark.x, mark.y) for mark in chart.marks if mark.y is not None]
+    for series in chart.extra:
+        if series.shape == "dots":
+            points += series.parts[0][:1]
+    return [(x_scale.place(x), y_scale.place(y)) for x, y in points]
+
+
+def _moving_group(chart: Chart, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> Iterator[str]:
+    """Yield the group that the sliders of a page move, where there is one; it is drawn last."""
+    if chart.moving:
+        corners = (x_scale.start, x_scale.end, y_scale.start, y_scale.end)
+        pixels = " ".join(map(svg.pixel, corners))
+        values = f"{x_scale.low!r} {x_scale.high!r} {y_scale.low!r} {y_scale.high!r}"
+        x, y, model = (escape(printable(text)) for text in chart.moving)
+        yield (
+            f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
+            f'data-pixels="{pixels}" data-values="{values}"></g>'
+        )
+
+
 def _labels(
-    named: Sequence[Series],
+    labelled: Sequence[Series],
     colors: svg.Colors,
-    across: svg.PixelScale,
-    up: svg.PixelScale,
+    x_scale: svg.PixelScale,
+    y_scale: svg.PixelScale,
     marks: Sequence[Point],
     *,
     dots: bool,
 ) -> Iterator[str]:
     """Yield the names of curves beside their ends or, where these meet, letters on the curves."""
-    if not named:
+    if not labelled:
         return
-    pixels = [
-        np.concatenate([svg.curve_pixels(part, across, up) for part in one.parts if part])
-        for one in named
-    ]
-    ends = [float(one[-1, 1]) for one in pixels]
-    close = any(abs(a - b) < APART for a, b in combinations(ends, 2))
-    short = any(one[-1, 0] < across.end - 4 for one in pixels)
-    number = (close or short) and len(named) > 1 and not dots
-    at = _letter_places(pixels, across, marks) if number else [(0.0, y) for y in ends]
-    order = sorted(range(len(named)), key=lambda i: at[i][1])
-    heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
-    placed: list[Point] = []
-    for i, y in zip(order, heights, strict=True):
-        one, n = named[i], colors.color_of(named[i].name)
-        left = across.end + 6
-        if dots:
-            x, here = pixels[i][0]
-            yield svg.circle(left + 5, y, 3.5, f"f{n}")
-            close = any(abs(x - a) < BADGE and abs(here - b) < APART for a, b in placed)
-            placed.append((x - 2 * APART * close, here))  # a letter is right of its dot, else left
-            yield svg.label(
-                x - 5 if close else x + 5, here - 4, one.letter, "small over" + " e" * close
-            )
-        elif number:
-            yield svg.line(left, y, left + 22, y, f"line s{n} d{n}")
-            for x, here in (at[i], (left + 11, y)):
-                yield svg.circle(x, here, BADGE, f"ground dot s{n}")
-                yield svg.label(x, here + 4, chr(ord("A") + i), "small m")
-        else:
-            yield svg.line(across.end, ends[i], left + 12, y, f"thin s{n}")
-        yield svg.label(
-            left + 26 if number else left + 14,
-            y + 4,
-            svg.shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
-            title=one.name,
-        )
+    pixels = [_pixels_of_series(curve, x_scale, y_scale) for curve in labelled]
+    numbers = [colors.color_of(curve.name) for curve in labelled]
+    end_heights = [float(curve[-1, 1]) for curve in pixels]
+    meet = any(abs(a - b) < APART for a, b in combinations(end_heights, 2))
+    short = any(curve[-1, 0] < x_scale.end - 4 for curve in pixels)
+    if dots:
+        heights = _label_heights(end_heights, y_scale)
+        yield from _dot_labels(labelled, numbers, pixels, heights, x_scale.end + 6)
+    elif (meet or short) and len(labelled) > 1:
+        places = _letter_places(pixels, x_scale, marks)
+        heights = _label_heights([y for _, y in places], y_scale)
+        yield from _letter_labels(labelled, numbers, places, heights, x_scale.end + 6)
+    else:
+        for i, y in _label_heights(end_heights, y_scale):
+            yield svg.line(x_scale.end, end_heights[i], x_scale.end + 18, y, f"thin s{numbers[i]}")
+            yield _name_label(labelled[i], x_scale.end + 20, y)
+
+
+def _pixels_of_series(series: Series, x_scale: svg.PixelScale, y_scale: svg.PixelScale) -> Floats:
+    """Return the pixels (n, 2) of all parts of a series."""
+    parts = (svg.curve_pixels(part, x_scale, y_scale) for part in series.parts if part)
+    return np.concatenate([*parts])
+
+
+def _label_heights(heights: Sequence[float], y_scale: svg.PixelScale) -> list[tuple[int, float]]:
+    """Return the index of each label and its height near the one wanted, from the top down."""
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    rising = [heights[i] for i in order]
+    free_heights = _spread_heights(rising, y_scale.end + 6, y_scale.start - 2)
+    return list(zip(order, free_heights, strict=True))
+
+
+def _dot_labels(
+    labelled: Sequence[Series],
+    numbers: Sequence[int],
+    pixels: Sequence[Floats],
+    heights: Sequence[tuple[int, float]],
+    left: float,
+) -> Iterator[str]:
+    """Yield a letter at the dot of each series, and beside the plot its name after a dot."""
+    letters: list[Point] = []
+    for i, y in heights:
+        dot_x, dot_y = pixels[i][0]
+        yield svg.circle(left + 5, y, 3.5, f"f{numbers[i]}")
+        # a letter is right of its dot or, where it would cover another letter, left of it
+        covers = any(abs(dot_x - x) < BADGE and abs(dot_y - y) < APART for x, y in letters)
+        letters.append((dot_x - 2 * APART * covers, dot_y))
+        letter_x = dot_x - 5 if covers else dot_x + 5
+        yield svg.label(letter_x, dot_y - 4, labelled[i].letter, "small over" + " e" * covers)
+        text = f"{labelled[i].letter} {labelled[i].name}".strip()
+        yield _name_label(labelled[i], left + 14, y, text)
+
+
+def _letter_labels(
+    labelled: Sequence[Series],
+    numbers: Sequence[int],
+    places: Sequence[Point],
+    heights: Sequence[tuple[int, float]],
+    left: float,
+) -> Iterator[str]:
+    """Yield a letter on each curve, and beside the plot its name after this letter."""
+    for i, y in heights:
+        color = numbers[i]
+        yield svg.line(left, y, left + 22, y, f"line s{color} d{color}")
+        for letter_x, letter_y in (places[i], (left + 11, y)):
+            yield svg.circle(letter_x, letter_y, BADGE, f"ground dot s{color}")
+            yield svg.label(letter_x, letter_y + 4, chr(ord("A") + i), "small m")
+        yield _name_label(labelled[i], left + 26, y)
+
+
+def _name_label(series: Series, x: float, y: float, text: str = "") -> str:
+    """Return the name of a series, or another text with it, cut to the room beside a plot."""
+    return svg.label(x, y + 4, svg.shorten(text or series.name, WIDEST), title=series.name)
 
 
 def _letter_places(
-    curves: Sequence[Floats], across: svg.PixelScale, marks: Sequence[Point]
+    curves: Sequence[Floats], x_scale: svg.PixelScale, marks: Sequence[Point]
 ) -> list[Point]:
     """Return a point of each curve for its letter, far from other curves, letters and marks."""
-    kept = [*marks]
+    places = [*marks]
     for i, curve in enumerate(curves):
-        at = _points_along(curve, across)
+        points = _points_along(curve, x_scale)
         others = [*curves[:i], *curves[i + 1 :]]
-        room = np.min([_distances(one, at) for one in others], axis=0)
-        for place in kept:
-            room = np.minimum(room, np.hypot(*(at - place).T) - 2 * BADGE)
-        x, y = at[np.argmax(room)].tolist()
-        kept.append((x, y))
-    return kept[len(marks) :]
+        room = np.min([_distances(neighbour, points) for neighbour in others], axis=0)
+        for place in places:
+            room = np.minimum(room, np.hypot(*(points - place).T) - 2 * BADGE)
+        x, y = points[np.argmax(room)].tolist()
+        places.append((x, y))
+    return places[len(marks) :]
 
 
-def _points_along(curve: Floats, across: svg.PixelScale) -> Floats:
+def _points_along(curve: Floats, x_scale: svg.PixelScale) -> Floats:
     """Return points (k, 2) of a curve at even steps along it, without ends, else the last point."""
     steps = np.hypot(*np.diff(curve, axis=0).T)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    at = np.array(PLACES) * along[-1]
-    points = np.column_stack([np.interp(at, along, curve[:, i]) for i in range(2)])
-    inside = points[
-        abs(points[:, 0] - (across.start + across.end) / 2)
-        < (across.end - across.start) / 2 - BADGE
-    ]
-    return inside if len(inside) else curve[-1:]
+    lengths = np.concatenate([[0.0], np.cumsum(steps)])
+    even_lengths = np.array(PLACES) * lengths[-1]
+    points = np.column_stack(
+        [np.interp(even_lengths, lengths, curve[:, axis]) for axis in range(2)]
+    )
+    center = (x_scale.start + x_scale.end) / 2
+    reach = (x_scale.end - x_scale.start) / 2 - BADGE
+    in_plot = points[abs(points[:, 0] - center) < reach]
+    return in_plot if len(in_plot) else curve[-1:]
 
 
 def _distances(curve: Floats, points: Floats) -> Floats:
     """Return the distance of points (k, 2) from a curve (n, 2)."""
-    a, b = curve[: max(len(curve) - 1, 1)], curve[-max(len(curve) - 1, 1) :]
-    way, here = b - a, points[:, None] - a
-    share = (here * way).sum(axis=2) / np.maximum((way**2).sum(axis=1), 1e-12)
-    gaps = here - np.clip(share, 0.0, 1.0)[:, :, None] * way
+    segments = max(len(curve) - 1, 1)
+    starts = curve[:segments]
+    directions = curve[-segments:] - starts
+    from_starts = points[:, None] - starts
+    squares = np.maximum((directions**2).sum(axis=1), 1e-12)
+    shares = (from_starts * directions).sum(axis=2) / squares
+    gaps = from_starts - np.clip(shares, 0.0, 1.0)[:, :, None] * directions
     return np.asarray(np.hypot(gaps[:, :, 0], gaps[:, :, 1]).min(axis=1))
 
 
 def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list[float]:
     """Return rising heights of labels, each at least a line below the one before."""
-    placed: list[float] = []
+    free_heights: list[float] = []
     for y in heights:
-        placed.append(max(y, placed[-1] + svg.LINE - 1 if placed else top))
-    over = placed[-1] - bottom
-    for i in range(len(placed) - 1, -1, -1):
-        if over > 0:
-            placed[i] = min(placed[i], bottom - (len(placed) - 1 - i) * (svg.LINE - 1))
-    return placed
+        lowest = free_heights[-1] + svg.LINE - 1 if free_heights else top
+        free_heights.append(max(y, lowest))
+    if free_heights[-1] > bottom:
+        for i, y in enumerate(free_heights):
+            labels_below = len(free_heights) - 1 - i
+            free_heights[i] = min(y, bottom - labels_below * (svg.LINE - 1))
+    return free_heights

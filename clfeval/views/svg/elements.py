@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from rich.cells import cell_len
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, Ints
 from clfeval.document import Document
 from clfeval.formatting import printable
 from clfeval.pages.chart import Axis, Point
@@ -51,9 +51,11 @@ class PixelScale:
 
 def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) -> PixelScale:
     """Return the scale of an axis over its range, else over the values with some room."""
-    if axis.ends:
-        return PixelScale(*axis.ends, start, end)
-    low, high = min(values := [*values], default=0.0), max(values, default=1.0)
+    if axis.range:
+        return PixelScale(*axis.range, start, end)
+    points = [*values]
+    low = min(points, default=0.0)
+    high = max(points, default=1.0)
     room = 0.04 * (high - low) if high > low else 0.5 * abs(high) or 0.5
     bare = axis.scale == "linear" and 0 <= low < 0.1 * high  # near 0 an axis starts at 0
     return PixelScale(0.0 if bare else low - room, high + room, start, end)
@@ -65,15 +67,16 @@ def axis_ticks(axis: Axis, scale: PixelScale) -> list[tuple[float, str]]:
     if len(axis.names) > 2 or (any(axis.names) and axis.scale != "odds"):  # categories
         return [(scale.place(i), shorten(name, room / 3)) for i, name in enumerate(axis.names, 1)]
     if axis.scale == "odds":
-        at, texts = odds_ticks((scale.low, scale.high), axis.names, int(room / FONT / LETTER))
+        ticks, texts = odds_ticks((scale.low, scale.high), axis.names, int(room / FONT / LETTER))
     else:
         steps = TENTHS if room > 150 else 3
-        at, texts = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
+        ticks, texts = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
         places = max((len(text.partition(".")[2]) for text in texts), default=0)
         if axis.scale == "linear":  # as many decimals for all
-            texts = [f"{one:,.{places}f}" for one in at]
+            texts = [f"{tick:,.{places}f}" for tick in ticks]
     return [
-        (scale.place(one), text.replace("-", MINUS)) for one, text in zip(at, texts, strict=True)
+        (scale.place(tick), text.replace("-", MINUS))
+        for tick, text in zip(ticks, texts, strict=True)
     ]
 
 
@@ -102,13 +105,13 @@ def shorten(text: str, room: float, size: float = FONT) -> str:
     return shorten_name(printable(text), max(int(room / LETTER / size), 4))
 
 
-def fold(text: str, room: float, size: float = FONT, apart: str = " ") -> list[str]:
-    """Return a text in lines about as wide as the room, broken where words are `apart`."""
+def fold(text: str, room: float, size: float = FONT, separator: str = " ") -> list[str]:
+    """Return a text in lines about as wide as the room, broken at separators."""
     lines: list[str] = []
-    for word in printable(text).split(apart):
+    for word in printable(text).split(separator):
         word = shorten(word, room, size)
-        if lines and text_width(f"{lines[-1]}{apart}{word}", size) <= room:
-            lines[-1] += f"{apart}{word}"
+        if lines and text_width(f"{lines[-1]}{separator}{word}", size) <= room:
+            lines[-1] += f"{separator}{word}"
         else:
             lines.append(word)
     return lines
@@ -116,21 +119,23 @@ def fold(text: str, room: float, size: float = FONT, apart: str = " ") -> list[s
 
 def label(x: float, y: float, text: str, classes: str = "", title: str = "") -> str:
     """Return a text element; classes: `m` in the middle of x, `e` up to x; title: its full text."""
-    more = f' class="{classes}"' if classes else ""
+    class_attribute = f' class="{classes}"' if classes else ""
     full = f"<title>{escape(printable(title))}</title>" if title and title != text else ""
-    return f'<text x="{pixel(x)}" y="{pixel(y)}"{more}>{full}{escape(text)}</text>'
+    return f'<text x="{pixel(x)}" y="{pixel(y)}"{class_attribute}>{full}{escape(text)}</text>'
 
 
 def line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
     """Return a straight line."""
-    ends = f'x1="{pixel(x)}" y1="{pixel(y)}" x2="{pixel(to_x)}" y2="{pixel(to_y)}"'
-    return f'<line {ends} class="{classes}"/>'
+    points = f'x1="{pixel(x)}" y1="{pixel(y)}" x2="{pixel(to_x)}" y2="{pixel(to_y)}"'
+    return f'<line {points} class="{classes}"/>'
 
 
-def rectangle(x: float, y: float, wide: float, high: float, classes: str, more: str = "") -> str:
-    """Return a rectangle."""
-    ends = f'x="{pixel(x)}" y="{pixel(y)}" width="{pixel(max(wide, 0))}"'
-    return f'<rect {ends} height="{pixel(max(high, 0))}" class="{classes}"{more}/>'
+def rectangle(
+    x: float, y: float, width: float, height: float, classes: str, attributes: str = ""
+) -> str:
+    """Return a rectangle; attributes: further ones, as text that begins with a space."""
+    size = f'width="{pixel(max(width, 0))}" height="{pixel(max(height, 0))}"'
+    return f'<rect x="{pixel(x)}" y="{pixel(y)}" {size} class="{classes}"{attributes}/>'
 
 
 def circle(x: float, y: float, radius: float, classes: str) -> str:
@@ -154,10 +159,12 @@ def _tenths(value: int) -> str:
     return f"{value / TENTH:.10g}"
 
 
-def curve_pixels(part: Sequence[Point] | Floats, across: PixelScale, up: PixelScale) -> Floats:
+def curve_pixels(
+    part: Sequence[Point] | Floats, x_scale: PixelScale, y_scale: PixelScale
+) -> Floats:
     """Return the pixels (n, 2) of a curve, with few of its points, all nearer than half a pixel."""
     points = np.asarray(part, np.float64).reshape(-1, 2)
-    return thin(np.column_stack([across.places(points[:, 0]), up.places(points[:, 1])]))
+    return thin(np.column_stack([x_scale.places(points[:, 0]), y_scale.places(points[:, 1])]))
 
 
 def thin(points: Floats) -> Floats:
@@ -168,29 +175,43 @@ def thin(points: Floats) -> Floats:
     Source: Douglas and Peucker 1973, Cartographica 10:112.
     """
     if len(points) > 2:
-        column = np.floor(points[:, 0] / STEP)
-        starts = np.flatnonzero(np.diff(column, prepend=column[0] - 1))
-        ends = np.append(starts[1:], len(points))
-        order = np.lexsort((points[:, 1], np.repeat(np.arange(len(starts)), ends - starts)))
-        keep = np.unique(np.concatenate([starts, ends - 1, order[starts], order[ends - 1]]))
-        points = points[keep]
+        points = points[_extremes_of_columns(points)]
     stays = np.zeros(len(points), bool)
     stays[:1] = stays[-1:] = True
-    left = [(0, len(points) - 1)]
-    while left:
-        first, last = left.pop()
+    sections = [(0, len(points) - 1)]
+    while sections:
+        first, last = sections.pop()
         if last - first < 2:
             continue
-        away, here = points[last] - points[first], points[first + 1 : last] - points[first]
-        size = float(away @ away)
-        along = np.clip(here @ away / size, 0.0, 1.0) if size else np.zeros(len(here))
-        missed = here - along[:, None] * away
-        far = int(np.argmax(distance := (missed**2).sum(axis=1)))
-        if distance[far] > TOLERANCE**2:
-            middle = first + 1 + far
+        distances = _squared_distances(points[first + 1 : last], points[first], points[last])
+        farthest = int(np.argmax(distances))
+        if distances[farthest] > TOLERANCE**2:
+            middle = first + 1 + farthest
             stays[middle] = True
-            left += [(first, middle), (middle, last)]
+            sections += [(first, middle), (middle, last)]
     return points[stays]
+
+
+def _extremes_of_columns(points: Floats) -> Ints:
+    """Return the indices of the first, last, lowest and highest point of each column."""
+    column = np.floor(points[:, 0] / STEP)
+    starts = np.flatnonzero(np.diff(column, prepend=column[0] - 1))
+    stops = np.append(starts[1:], len(points))
+    column_numbers = np.repeat(np.arange(len(starts)), stops - starts)
+    order = np.lexsort((points[:, 1], column_numbers))
+    return np.unique(np.concatenate([starts, stops - 1, order[starts], order[stops - 1]]))
+
+
+def _squared_distances(points: Floats, start: Floats, end: Floats) -> Floats:
+    """Return the squared distances of points (n, 2) from the line between two others."""
+    direction = end - start
+    from_start = points - start
+    squared_length = float(direction @ direction)
+    if not squared_length:
+        return np.asarray((from_start**2).sum(axis=1))
+    shares = np.clip(from_start @ direction / squared_length, 0.0, 1.0)
+    gaps = from_start - shares[:, None] * direction
+    return np.asarray((gaps**2).sum(axis=1))
 
 
 COLORED = 8  # models with a colour, at most
@@ -224,12 +245,13 @@ class Colors:
         table = tables.get("history") or next(iter(tables.values()), ())
         models = dict.fromkeys(str(row["model"]) for row in table if row.get("model"))
         tied = leading_models(result, COLORED) if "models" in tables else []
-        first = [name for one in result.answer[:2] for name in one.models]
-        wanted = [*tied[:1], *first[:1], str(result.parameters.get("reference")), *tied]
-        order = [name for name in wanted if name in models]
+        in_answer = [name for sentence in result.answer[:2] for name in sentence.models]
+        reference = str(result.parameters.get("reference"))
+        names = (*tied[:1], *in_answer[:1], reference, *tied)
+        order = [name for name in names if name in models]
         order += models if len(models) <= COLORED else []
-        kept = list(dict.fromkeys(order))[:COLORED]
-        return cls({name: i for i, name in enumerate(kept, start=1)}, models)
+        colored = list(dict.fromkeys(order))[:COLORED]
+        return cls({name: i for i, name in enumerate(colored, start=1)}, models)
 
     def color_of(self, name: str) -> int:
         """Return the number of a colour: of a model, or 0, which is grey; of other names 1.
@@ -243,7 +265,7 @@ class Colors:
 def color_rules(tones: int, scope: str = "") -> str:
     """Return the CSS of colours on light (0) or dark (1) ground; scope: a selector before each."""
     colors: Sequence[str] = (LIGHT, DARK)[tones]
-    shade = {name: both[tones] for name, both in TONES.items()}
+    shade = {name: light_and_dark[tones] for name, light_and_dark in TONES.items()}
     rules = {
         "text": f"fill:{shade['ink']}",
         ".dim": f"fill:{shade['dim']}",

@@ -78,30 +78,36 @@ def svg_element(
     alone: bool = False,
 ) -> str:
     """Return an SVG element of panels side by side and below each other; alone: in a file."""
-    lines = [panels[i : i + across] for i in range(0, len(panels), across)]
-    width = max(sum(wide for _, wide, _ in here) for here in lines)
-    parts, y = [], 0.0
-    for here in lines:
-        x = 0.0
-        for elements, wide, _ in here:
-            place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
-            parts.append(f'<g transform="{place}">{elements}</g>')
-            x += wide
-        y += max(high for _, _, high in here) + 6
-    for text in caption_lines(caption, width):
+    parts, width, y = _arrange_panels(panels, across)
+    for line in caption_lines(caption, width):
         y += CAPTION
-        parts.append(svg.label(6, y - 3, text, "small dim"))
-    size, fixed, ground = f'viewBox="0 0 {svg.pixel(width)} {svg.pixel(y + 4)}"', "", ""
-    if style:
-        fixed = f' width="{svg.pixel(width)}" height="{svg.pixel(y + 4)}"'
-        ground = f'<rect{fixed} class="ground"/>'
+        parts.append(svg.label(6, y - 3, line, "small dim"))
+    view_box = f'viewBox="0 0 {svg.pixel(width)} {svg.pixel(y + 4)}"'
+    size = f' width="{svg.pixel(width)}" height="{svg.pixel(y + 4)}"' if style else ""
+    ground = f'<rect{size} class="ground"/>' if style else ""
     spoken = escape(printable(f"{title}. {finding}"))
     text = (
-        f'<svg {XMLNS * alone}class="picture" {size}{fixed} role="img" aria-label="{spoken}">'
+        f'<svg {XMLNS * alone}class="picture" {view_box}{size} role="img" aria-label="{spoken}">'
         f"<title>{escape(printable(title))}</title><desc>{escape(printable(finding))}</desc>"
         f"{style}{ground}{''.join(parts)}</svg>"
     )
     return escape_control_characters(text)
+
+
+def _arrange_panels(panels: Sequence[Panel], across: int) -> tuple[list[str], float, float]:
+    """Return the elements of panels at their places, and the width and height of all."""
+    rows_of_panels = [panels[i : i + across] for i in range(0, len(panels), across)]
+    elements = []
+    y = 0.0
+    for row in rows_of_panels:
+        x = 0.0
+        for content, panel_width, _ in row:
+            place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
+            elements.append(f'<g transform="{place}">{content}</g>')
+            x += panel_width
+        y += max(panel_height for _, _, panel_height in row) + 6
+    width = max(sum(panel_width for _, panel_width, _ in row) for row in rows_of_panels)
+    return elements, width, y
 
 
 def pictures_by_name(result: Document) -> dict[str, tuple[Document, list[Chart]]]:
@@ -127,40 +133,54 @@ def picture_of(
     need. caption: by default files, rows and version. scope: a selector before each rule of the
     style, where the picture is part of a document. Raises UsageError for other names.
     """
-    found = pictures_by_name(result)
-    if not found:
-        raise UsageError.new(f"this result of {result.command} has no pictures", "unknown-table")
-    name = next(iter(found)) if name is None else name
-    if name not in found:
-        known = name in page_of(result.command).all_pictures
-        hint = NEEDS.get(name, "some need an option") if known else suggestion(name, found)
-        hint = hint or f"there are {list_names([*found], 40)}"
-        raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
-    one, shown = found[name]
-    colors, columns = svg.Colors.from_result(one), min(len(shown), ACROSS)
-    text, lines = default_caption(one) if caption is None else caption, -(-len(shown) // columns)
-    width, height = size or (SIZE[0] * columns, SIZE[1] * lines)
+    document, charts = _charts_of_picture(result, name)
+    text = default_caption(document) if caption is None else caption
+    columns = min(len(charts), ACROSS)
+    rows_of_panels = -(-len(charts) // columns)
+    width, height = size or (SIZE[0] * columns, SIZE[1] * rows_of_panels)
     if size:  # of the whole picture, with what is below the panels
-        height -= 4 + 6 * lines + CAPTION * len(caption_lines(text, width))
-    panels = [draw_panel(chart, colors, (width / columns, height / lines)) for chart in shown]
-    style = f"<style>{svg.shape_rules(scope)}{svg.color_rules(0, scope)}</style>"
-    finding = " ".join(dict.fromkeys(chart.finding for chart in shown))
+        height -= 4 + 6 * rows_of_panels + CAPTION * len(caption_lines(text, width))
+    colors = svg.Colors.from_result(document)
+    panel_size = width / columns, height / rows_of_panels
     return svg_element(
-        panels, shown[0].title, finding, style=style, caption=text, across=columns, alone=not scope
+        [draw_panel(chart, colors, panel_size) for chart in charts],
+        charts[0].title,
+        " ".join(dict.fromkeys(chart.finding for chart in charts)),
+        style=f"<style>{svg.shape_rules(scope)}{svg.color_rules(0, scope)}</style>",
+        caption=text,
+        across=columns,
+        alone=not scope,
     )
+
+
+def _charts_of_picture(result: Document, name: str | None) -> tuple[Document, list[Chart]]:
+    """Return the charts of a picture, by default the first, and their result; else UsageError."""
+    pictures = pictures_by_name(result)
+    if not pictures:
+        raise UsageError.new(f"this result of {result.command} has no pictures", "unknown-table")
+    name = next(iter(pictures)) if name is None else name
+    if name not in pictures:
+        needs_option = name in page_of(result.command).all_pictures
+        default_hint = f"there are {list_names([*pictures], 40)}"
+        hint = suggestion(name, pictures) or default_hint
+        if needs_option:
+            hint = NEEDS.get(name, "some need an option")
+        raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
+    return pictures[name]
 
 
 def as_svg(result: Document, *, picture: str, options: Mapping[str, Any]) -> str:
     """Return the text of a file with one picture; options: size and caption, where given."""
-    size, caption = options.get("size"), options.get("caption")
+    size = options.get("size")
+    caption = options.get("caption")
     return f"{picture_of(result, picture, size=size, caption=caption)}\n"
 
 
 def default_caption(result: Document) -> str:
     """Return what a picture is about where it stands alone: files, rows, and the settings."""
-    files = ", ".join(one.name for one in result.inputs)
-    size = sum(one.rows for one in result.inputs)
-    return f"{result.command} of {files}, {size:,} rows; clfeval {result.version}"
+    files = ", ".join(file.name for file in result.inputs)
+    rows_read = sum(file.rows for file in result.inputs)
+    return f"{result.command} of {files}, {rows_read:,} rows; clfeval {result.version}"
 
 
 # of files .png, which resvg draws; never without its text: a font is looked for first
@@ -191,30 +211,32 @@ def usable_font(font: str | None) -> tuple[str, Callable[..., Any]]:
     except ImportError as error:
         hint = "pip install 'clfeval[png]', or save .svg"
         raise UsageError.new("a .png file needs resvg-py", "no-library", hint=hint) from error
-    known: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
-    draw = partial(svg_to_bytes, **known)
+    fonts: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
+    draw = partial(svg_to_bytes, **fonts)
     for family in [font_family(font)] if font else FAMILIES:
         text = f"<text x='2' y='16' font-family='{escape(family)}'>M</text>"
-        drawn, blank = (draw(svg_string=LETTER.format(one)) for one in (text, ""))
-        if bytes(drawn) != bytes(blank):
+        with_letter = draw(svg_string=LETTER.format(text))
+        blank = draw(svg_string=LETTER.format(""))
+        if bytes(with_letter) != bytes(blank):
             return family, draw
-    what = f"'{font}' draws no letters" if font else "there is no font for a .png file"
-    raise UsageError.new(what, "no-font", hint=HINT)
+    message = f"'{font}' draws no letters" if font else "there is no font for a .png file"
+    raise UsageError.new(message, "no-font", hint=HINT)
 
 
 def font_family(path: str) -> str:
     """Return the name of the family of a TrueType or OpenType font; UsageError if it is none."""
     try:
-        data = Path(path).read_bytes()
-        tables = (struct.unpack_from(">4s4xII", data, 12 + 16 * i) for i in range(data[5]))
+        font = Path(path).read_bytes()
+        tables = (struct.unpack_from(">4s4xII", font, 12 + 16 * i) for i in range(font[5]))
         start = next(offset for tag, offset, _ in tables if tag == b"name")
-        count, texts = struct.unpack_from(">HH", data, start + 2)
-        for i in range(count):
-            platform, _, _, name, length, at = struct.unpack_from(">6H", data, start + 6 + 12 * i)
+        names, texts = struct.unpack_from(">HH", font, start + 2)
+        for i in range(names):
+            record = struct.unpack_from(">6H", font, start + 6 + 12 * i)
+            platform, _, _, name, length, offset = record
             if (platform, name) == (WINDOWS, FAMILY):
-                begin = start + texts + at
-                return data[begin : begin + length].decode("utf-16-be").replace("'", "")
+                begin = start + texts + offset
+                return font[begin : begin + length].decode("utf-16-be").replace("'", "")
     except (OSError, IndexError, StopIteration, struct.error, UnicodeDecodeError) as error:
-        what = f"cannot read the font '{path}'"
-        raise UsageError.new(what, "no-font", hint="give a .ttf or .otf file") from error
+        message = f"cannot read the font '{path}'"
+        raise UsageError.new(message, "no-font", hint="give a .ttf or .otf file") from error
     raise UsageError.new(f"the font '{path}' has no name", "no-font", hint="give another")

@@ -354,7 +354,7 @@ def radars_height(chart: Chart) -> float:
 def _numbered_names(chart: Chart) -> list[str]:
     """Return the names of rays or columns with numbers, in lines as wide as a usual picture."""
     text = "   ".join(f"{number} {name}" for number, name in enumerate(chart.names, start=1))
-    return svg.fold(text, 470, SMALL, apart="   ")
+    return svg.fold(text, 470, SMALL, separator="   ")
 
 
 def draw_radars(chart: Chart, colors: svg.Colors, width: float, _height: float) -> Iterator[str]:

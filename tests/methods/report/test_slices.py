@@ -35,7 +35,7 @@ def table(m: int = 400, slices: int = 4, seed: int = 0, worse: int | None = None
 
 
 def changes(result: Result, metric: str, model: str) -> dict[str, Any]:
-    found = comparison_rows(result, "slice", inside=True)
+    found = comparison_rows(result, "slice", within_slices=True)
     return {str(r["slice"]): r for r in found if (r["measure"], r["model"]) == (metric, model)}
 
 
@@ -228,7 +228,7 @@ def test_a_model_that_is_not_tested_has_no_q_and_is_not_cleared() -> None:
     assert "bad" not in said.models
     assert "bad" not in said.text
     assert {row["q"] for row in found.tables["slices"] if row["model"] == "bad"} == {None}
-    rows = comparison_rows(found, "slice", inside=True)
+    rows = comparison_rows(found, "slice", within_slices=True)
     assert {row["verdict"] for row in rows if row["model"] == "bad"} == {"undecided"}
     assert "not tested: bad; for a test, call model=NAME" in " ".join(as_text(found).split())
 
@@ -244,7 +244,9 @@ def test_with_a_reference_the_candidate_comes_first_and_the_reference_next() -> 
 def test_drops_that_are_not_excluded_are_inside_bonferroni_limits() -> None:
     """Limits of the difference, each as much farther as z at 1 - .05 / tests is than at .95."""
     found = clfeval.report(table(600, 4, seed=3), positive="1", by=["site"], model=["m0", "m1"])
-    rows = [row for row in comparison_rows(found, "slice", inside=True) if row["p"] is not None]
+    rows = [
+        row for row in comparison_rows(found, "slice", within_slices=True) if row["p"] is not None
+    ]
     assert not [row for row in rows if row["verdict"] in ("worse", "changed")]
     drops = []
     for row in rows:
@@ -444,7 +446,7 @@ def test_what_is_said_is_what_the_table_marks(seed: int) -> None:
     said = next(one for one in found.answer if one.code == "slices")
     worse = [row["slice"] for row in found.tables["slices"] if row["worse"]]
     assert all(str(name) in said.text for name in worse[:3])
-    for row in comparison_rows(found, "slice", inside=True):
+    for row in comparison_rows(found, "slice", within_slices=True):
         if row["verdict"] == "worse":
             assert row["p_adjusted"] < 0.05  # type: ignore[operator]
 
