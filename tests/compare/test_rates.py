@@ -61,7 +61,7 @@ def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, ki
     """Differences, errors, V and 0-of-n limits are; degrees of freedom are fewest - 1, no less."""
     patterns = tables(kind, 3)
     measure = CATALOG[name].with_settings(beta=1.0, stakes=OutcomeCosts(1.0, 7.0))
-    there = replace(measure, of=lambda table: measure.function(table.tuned(ratio)))
+    there = replace(measure, compute=lambda table: measure.function(table.tuned(ratio)))
     theirs = label_estimates(patterns, RequestedMeasure(name, there, {}))
     assert theirs is not None
     mine = at(patterns, measure, ratio)

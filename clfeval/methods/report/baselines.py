@@ -179,7 +179,11 @@ def class_baselines(
             form, was = one.measure.classes, values.get((model, one.name), Estimate(None)).value
             if form is None or takes_scores(one) or was is None:
                 continue
-            of = partial(class_average, one.measure, by="macro") if form.of is None else form.of
+            of = (
+                partial(class_average, one.measure, by="macro")
+                if form.compute is None
+                else form.compute
+            )
             with np.errstate(all="ignore"):
                 value, each = float(of(chance)), np.asarray(of(drawn), np.float64).ravel()
             sign, each = one.measure.sign, each[np.isfinite(each)]

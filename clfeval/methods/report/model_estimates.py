@@ -197,9 +197,9 @@ def class_label_estimates(
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of C x C tables, or its mean over classes."""
     form = requested.measure.classes
-    if form is None or (form.of is not None and form.influence is None):
+    if form is None or (form.compute is not None and form.influence is None):
         return None
-    function = form.of
+    function = form.compute
     influence_of = form.influence
     if function is None or influence_of is None:
         function = partial(class_average, requested.measure, by="macro")
@@ -211,7 +211,7 @@ def class_label_estimates(
     if not models:
         return None
     influence = np.array([influence_of(tables[i]).reshape(-1)[patterns.cells(i)] for i in models])
-    if form.of is None or requested.measure.id in OVER_CLASSES:
+    if form.compute is None or requested.measure.id in OVER_CLASSES:
         influence = influence * small_sample_factors(patterns)[patterns.truth]
     row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
     f = np.array([influence_of(tables[i] + row / c) for i in models]).reshape(len(models), c, c)
@@ -239,9 +239,9 @@ def probability_estimates(
         for one in held:
             form = one.measure.classes
             made = None if form is None else form.with_settings(by="macro")
-            if form is None or made is None or made.of is None or made.influence is None:
+            if form is None or made is None or made.compute is None or made.influence is None:
                 continue
-            value, each = float(made.of(*parts)), made.influence(*parts)
+            value, each = float(made.compute(*parts)), made.influence(*parts)
             if "by" in form.takes or one.measure.id in OVER_CLASSES:
                 each = each * wider
             if isfinite(value):
@@ -317,7 +317,7 @@ def class_bootstrap_estimates(
         for one in held
         if one.needs == "probabilities"
         and one.measure.classes is not None
-        and one.measure.classes.of is not None
+        and one.measure.classes.compute is not None
         and one.measure.classes.influence is None
     ]
     at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
@@ -474,9 +474,9 @@ def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Mea
 
     def measured(draws: Counts) -> list[Floats]:
         return [
-            np.broadcast_to(form.of(truth, p, draws), len(draws))
+            np.broadcast_to(form.compute(truth, p, draws), len(draws))
             for form in forms
-            if form is not None and form.of is not None
+            if form is not None and form.compute is not None
         ]
 
     return measured

@@ -133,7 +133,7 @@ def _model_label_rows(
     """Yield the measures of the labels of a model; factors (C,): of few rows of a class."""
     patterns, table = classes.patterns, classes.table
     model = patterns.models[classes.model]
-    averaged = [measure for measure in measures if _multiclass_form(measure).of is None]
+    averaged = [measure for measure in measures if _multiclass_form(measure).compute is None]
     by_class = {measure.name: classes.estimates(measure) for measure in averaged}
     n, place = table.reshape(-1), np.arange(table.size)
     if patterns.clusters is not None:
@@ -187,11 +187,11 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
     """Yield a measure of a table, (C, C), or its averages, with f of its cells at `place`."""
     form, measure = _multiclass_form(one), one.measure
     why = form.undefined[-1]
-    if form.of is not None:
+    if form.compute is not None:
         moved = None if form.influence is None else form.influence(n)[place]
-        value, share = float(form.of(n)), None if form.share is None else form.share(n)
+        value, share = float(form.compute(n)), None if form.share is None else form.share(n)
         yield ModelMeasure(
-            one.name, CLASSES, measure, why, form.of, form.influence, value, moved, share
+            one.name, CLASSES, measure, why, form.compute, form.influence, value, moved, share
         )
         return
     for by in get_args(multiclass_table.Average):
@@ -212,8 +212,8 @@ def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[Mo
     form = _multiclass_form(one)
     for estimator in ("macro", "weighted") if "by" in form.takes else (CLASSES,):
         made = form.with_settings(by=estimator)
-        assert made.of is not None
-        of = partial(made.of, *rows)
+        assert made.compute is not None
+        of = partial(made.compute, *rows)
         influence = None if made.influence is None else partial(made.influence, *rows)
         yield ModelMeasure(
             one.name,

@@ -346,7 +346,7 @@ def _best_thresholds(
             of = every[name]
             if kind != "sample" and not CATALOG[name].invariant:
                 of = partial(_at_odds, of, one.ratio)
-            measure = RequestedMeasure(name, replace(CATALOG[name], of=of), {})
+            measure = RequestedMeasure(name, replace(CATALOG[name], compute=of), {})
             rules.append(ThresholdRule(name, measure))
         who = f"{model}\0{label or ''}"
         chosen = ChosenThresholds.from_scores(counts, rules, options.seed, who, hull=True)
