@@ -110,7 +110,7 @@ def _net_benefit_flips(
     differ = np.array(
         [[not np.array_equal(first, second) for first in influence] for second in influence]
         if sums is None
-        else sums.apart > 0
+        else sums.squares > 0
     )
     return np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
 
