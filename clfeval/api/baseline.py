@@ -61,7 +61,7 @@ def history_trend(
             history.append_entries(name, [history.AcceptedLabel(command, chosen)])
             past = history.read_history(name)
     elif label is not None:
-        past = past.upto(command, label)
+        past = past.up_to_label(command, label)
     return trend_result(past, command)
 
 

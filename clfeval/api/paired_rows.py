@@ -153,7 +153,7 @@ def baseline_of_rows(
     notes = (ResultNote("baseline-unpaired", text),)
     earlier_result = reading.EarlierResult(earlier.document, name, notes)
     return Baseline.from_results(
-        current.document, earlier_result, ignored_settings, how=pairing, shared=shared
+        current.document, earlier_result, ignored_settings, rows_phrase=pairing, shared=shared
     )
 
 
@@ -226,7 +226,7 @@ def _paired_baseline(
         current.document,
         reading.EarlierResult(earlier.document, name, notes),
         ignored_settings,
-        how=f" on {rows:,} shared rows",
+        rows_phrase=f" on {rows:,} shared rows",
         shared=_changes(joined, current, earlier, paired=True),
         changes=_newly_wrong(joined),
     )
