@@ -232,7 +232,7 @@ class HistoryLines:
 
     @classmethod
     def from_entries(cls, name: str, sha256: str, entries: Sequence[HistoryEntry]) -> HistoryLines:
-        """Return the lines; those accepted are searched above the entry, or anywhere after a merge."""
+        """Return the lines; those accepted are above the entry, after a merge anywhere."""
         all_lines = [line for line in entries if isinstance(line, HistoryLine)]
         lines: dict[tuple[SeriesKey, str], HistoryLine] = {}
         accepted: dict[SeriesKey, HistoryLine] = {}
