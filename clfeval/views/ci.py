@@ -73,9 +73,9 @@ def error_findings(error: ClfevalError) -> list[Finding]:
         hint = f"\nhint: {printable(part.hint)}" if part.hint else ""
         for one in part.problems:
             column = f"column '{one.column}': " if one.column is not None else ""
-            text = f"{printable(f'{column}{one.what}')}{hint}"
+            text = f"{printable(f'{column}{one.message}')}{hint}"
             name, row = one.place
-            same = (one.code, str(row), str(one.column), one.what)
+            same = (one.code, str(row), str(one.column), one.message)
             place = name and _relative_path(name)
             found.append(Finding("error", one.code, text, place, row, severity, same))
     return found
