@@ -26,8 +26,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'clfeval' has no attribute '{name}'")
     from importlib import import_module
 
-    found = getattr(import_module(_HOMES[name]), name)
-    return found.describe() if name in FUNCTIONS else found
+    public = getattr(import_module(_HOMES[name]), name)
+    return public.describe() if name in FUNCTIONS else public
 
 
 def __dir__() -> list[str]:

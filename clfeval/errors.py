@@ -35,9 +35,9 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem, shown as `file:row: column 'name': what [code]`; row 1 is the header."""
+    """One problem, shown as `file:row: column 'name': message [code]`; row 1 is the header."""
 
-    what: str
+    message: str
     code: str
     file: str | None = None
     row: int | None = None
@@ -55,7 +55,7 @@ class Problem:
         if self.row is not None:
             place += f":{self.row}"
         column = f"column '{self.column}': " if self.column is not None else ""
-        return f"{place + ': ' if place else ''}{column}{self.what} [{self.code}]"
+        return f"{place + ': ' if place else ''}{column}{self.message} [{self.code}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,9 @@ class ClfevalError(Exception):
         for part in self.parts:
             part.fill_texts(fill)
         self.problems = tuple(
-            replace(problem, what=fill(problem.what), file=problem.file and fill(problem.file))
+            replace(
+                problem, message=fill(problem.message), file=problem.file and fill(problem.file)
+            )
             for problem in self.problems
         )
         self.hint = self.hint and fill(self.hint)

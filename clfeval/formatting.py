@@ -95,11 +95,12 @@ def with_interval(
     """Write a value with its interval for a sentence: `0.986 (95% CI 0.963 to 0.995)`."""
     if low is None or high is None:
         return write(value, DIGITS)
-    texts = [write(one, DIGITS) for one in (value, low, high)]
-    decimals = [part for text in texts if (part := text.partition(".")[2]).isdecimal()]
-    places = max(map(len, decimals), default=DIGITS)
+    numbers = (value, low, high)
+    texts = [write(number, DIGITS) for number in numbers]
+    decimals = [text.partition(".")[2] for text in texts]
+    places = max((len(digits) for digits in decimals if digits.isdecimal()), default=DIGITS)
     if places <= MOST_EVEN:
-        texts = [write(one, places) for one in (value, low, high)]
+        texts = [write(number, places) for number in numbers]
     return f"{texts[0]} ({100 * level:g}% CI {texts[1]} to {texts[2]})"
 
 
@@ -115,9 +116,9 @@ def format_p_value(p: float) -> str:
     return "p <0.001" if p < 0.0005 else f"p {p:.3f}"
 
 
-def format_count(count: float, thing: str) -> str:
+def format_count(count: float, noun: str) -> str:
     """Write a count with its noun: `1 model`, `1,000 models`."""
-    return f"{format_rows(count)} {thing}{'s' * (count != 1)}"
+    return f"{format_rows(count)} {noun}{'s' * (count != 1)}"
 
 
 def format_rows(count: float) -> str:
@@ -136,7 +137,7 @@ def printable(text: str) -> str:
 
 def escape_control_characters(text: str) -> str:
     """Escape characters that control a terminal or the text direction; line ends are kept."""
-    return re.sub(_STEERING, lambda found: printable(found[0]), text)
+    return re.sub(_STEERING, lambda match: printable(match[0]), text)
 
 
 def quote_if_ambiguous(name: str) -> str:
@@ -171,15 +172,15 @@ def describe_ties(
         return ""
     are = "is" if len(tied) == 1 else "are"
     if not worse:
-        who = join_names(tied) if len(tied) == 1 else "The other models"
-        return f"{who} {are} not significantly different."
+        subject = join_names(tied) if len(tied) == 1 else "The other models"
+        return f"{subject} {are} not significantly different."
     if len(tied) > most >= len(worse):
         text = f"{join_names(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse"
         return f"{text}; the other models are not significantly different."
     others = "the other models are" if tied else "Every other model is"
     others = f"{join_names(worse)} is" if len(worse) == 1 else others
-    same = f"{join_names(tied, most=most)} {are} not significantly different; " if tied else ""
-    return f"{same}{others} significantly worse."
+    ties = f"{join_names(tied, most=most)} {are} not significantly different; " if tied else ""
+    return f"{ties}{others} significantly worse."
 
 
 def _describe_ties_and_untested(
@@ -200,10 +201,11 @@ def _describe_ties_and_untested(
     return f"{'; '.join(clauses)}. {text}" if clauses else text
 
 
-def describe_reference(model: str, given: str) -> str:
-    """Return the name of the reference in a sentence; given: the option's value."""
-    if given.endswith(NAMESAKES):
-        return f"the models with these names in {quote_if_ambiguous(given.removesuffix(NAMESAKES))}"
+def describe_reference(model: str, option: str) -> str:
+    """Return the name of the reference in a sentence; option: the value of --reference."""
+    if option.endswith(NAMESAKES):
+        table = quote_if_ambiguous(option.removesuffix(NAMESAKES))
+        return f"the models with these names in {table}"
     return quote_if_ambiguous(model)
 
 
@@ -224,9 +226,9 @@ def candidates_first(models: Sequence[str], option: str | None) -> list[str]:
 def format_deciding_digits(value: float, limit: float) -> str:
     """Write a number with three digits, or as many as distinguish it from its limit."""
     for digits in range(3, 17):
-        near = float(f"{value:.{digits}g}")
-        if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:
-            return repr(near)
+        rounded = float(f"{value:.{digits}g}")
+        if isinstance(value, float) and abs(rounded - value) <= abs(value - limit) / 2:
+            return repr(rounded)
     return repr(value)
 
 

@@ -36,16 +36,16 @@ def set_handlers() -> None:
 
 def exit_on_signal(number: int, _: object = None) -> None:
     """Delete temporary files, and exit with the code that shells use for this signal."""
-    for other in _numbers():
-        _signal.signal(other, _signal.SIG_IGN)  # a second Ctrl-C changes nothing
+    for ignored in _numbers():
+        _signal.signal(ignored, _signal.SIG_IGN)  # a second Ctrl-C changes nothing
     for name in CleanupState.litter:
         try:
             os.unlink(name)
         except OSError:
             continue  # deleted already, or without permission
-    said = b"interrupted\n" if number == _signal.SIGINT and sys.stderr is not None else b""
+    message = b"interrupted\n" if number == _signal.SIGINT and sys.stderr is not None else b""
     try:
-        os.write(CleanupState.stderr, CleanupState.restoring + said)
+        os.write(CleanupState.stderr, CleanupState.restoring + message)
     finally:  # a closed or full standard error changes nothing either
         os._exit(128 + number)
 

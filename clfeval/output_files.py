@@ -38,19 +38,20 @@ class ProtectedFiles:
         for name in names:
             if glob.has_magic(name) and not os.path.exists(name):
                 self._patterns.append(target_path(name))
-                files = [] if DEEP in name else glob.glob(name)
-                self._files |= {os.path.realpath(one) for one in files}
+                matches = [] if DEEP in name else glob.glob(name)
+                self._files |= {os.path.realpath(match) for match in matches}
             else:
                 self._files.add(os.path.realpath(name))
 
     def __contains__(self, name: str) -> bool:
         """Return whether a file of this name is one of the protected files."""
-        place = target_path(name)
-        known = os.path.realpath(name) in self._files
-        return known or any(
-            fnmatchcase(place, pattern.replace(f"{DEEP}/", "*"))
+        if os.path.realpath(name) in self._files:
+            return True
+        path = target_path(name)
+        return any(
+            fnmatchcase(path, pattern.replace(f"{DEEP}/", "*"))
             if DEEP in pattern
-            else PurePath(place).match(pattern)
+            else PurePath(path).match(pattern)
             for pattern in self._patterns
         )
 

@@ -96,7 +96,7 @@ def _without_models(answer: Answer) -> str:
 def pytest_configure() -> None:
     _watch(Answer, _without_models)
     _watch(ResultNote, lambda warning: warning.message)
-    _watch(Problem, lambda problem: problem.what)
+    _watch(Problem, lambda problem: problem.message)
 
 
 @pytest.fixture

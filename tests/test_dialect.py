@@ -145,7 +145,7 @@ def test_hints_of_a_batch_are_yaml() -> None:
     error = UsageError(Problem("no column 'a --id b'", "unknown-column", "t.csv"), hint=hint)
     fill_error(error, MLCPS.options(), yaml_dialect(lambda _: None))
     assert error.hint == "rescale: {'mcc': [-1, 1]}, id: x, metric: [f1]; or add transpose: true"
-    assert error.problems[0].what == "no column 'a --id b'"
+    assert error.problems[0].message == "no column 'a --id b'"
 
 
 def test_values_of_a_hint_can_be_given_back() -> None:

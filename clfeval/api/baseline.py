@@ -45,30 +45,33 @@ def history_trend(
     """
     from clfeval.compare.history.trend import trend_result
 
-    past = history.read_history(name)
-    there = dict.fromkeys(line.command for line in past.lines)
-    command = command or next((one for one in ("report", *there) if one in there), "report")
-    labels = past.labels(command)
+    lines = history.read_history(name)
+    if not command:
+        commands = list(dict.fromkeys(line.command for line in lines.lines))
+        command = "report" if "report" in commands or not commands else commands[0]
+    labels = lines.labels(command)
     if label is not None and label not in labels:
         hint = suggestion(label, labels) or f"labels: {list_names(labels)}"
         raise UsageError.new(
             f"{OPTION}--label{END}: there is no label '{label}'", history.CODE, name, hint=hint
         )
     if accept:
-        chosen = label or labels[-1]
-        now = [one for one in past.lines if (one.command, one.label) == (command, chosen)]
-        if not all(past.accepted.get(history.series_key(one)) == one for one in now):
-            history.append_entries(name, [history.AcceptedLabel(command, chosen)])
-            past = history.read_history(name)
+        accepted_label = label or labels[-1]
+        labelled = [
+            line for line in lines.lines if line.command == command and line.label == accepted_label
+        ]
+        if not all(lines.accepted.get(history.series_key(line)) == line for line in labelled):
+            history.append_entries(name, [history.AcceptedLabel(command, accepted_label)])
+            lines = history.read_history(name)
     elif label is not None:
-        past = past.upto(command, label)
-    return trend_result(past, command)
+        lines = lines.up_to_label(command, label)
+    return trend_result(lines, command)
 
 
 def compute_with_gates(
     command: Command,
     table: object,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     gates: Gates,
     on_open: tuple[OnOpen, OnOpen],
     offer: Offer,
@@ -85,15 +88,15 @@ def compute_with_gates(
     name = command.name.replace("-", "_")
     home = import_module(clfeval._HOMES[name])  # type: ignore[attr-defined]
     function = getattr(home, name)  # without its documentation, which takes time
-    heard: list[OpenedTable] = []
+    opened_tables: list[OpenedTable] = []
 
-    def hear(one: OpenedTable) -> None:
-        heard.append(one)
-        on_open[0](one)
+    def note_opened(opened: OpenedTable) -> None:
+        opened_tables.append(opened)
+        on_open[0](opened)
 
-    given = add_gate_measures(command, table, given, gates)
+    options = add_gate_measures(command, table, options, gates)
     truth = label is not None or reading.is_history(gates.baseline)
-    result: Document = function.compute(table, given, hear, offer, truth=truth)
+    result: Document = function.compute(table, options, note_opened, offer, truth=truth)
     if not gates.any and gates.baseline is None:
         return limit_answer(result)
     if dry:
@@ -103,13 +106,13 @@ def compute_with_gates(
         return result
     from clfeval.compare.gates.evaluate import evaluate_gates
 
-    read = heard[-1] if heard else None
+    last_opened = opened_tables[-1] if opened_tables else None
     try:
-        beside = table_baseline(function, table, given, gates, result, read, on_open[1])
+        baseline = table_baseline(function, table, options, gates, result, last_opened, on_open[1])
     except DataError as error:
         error.add_commands(offer)
         raise
     if isinstance(gates.baseline, (str, PathLike)):
-        past = reading.HistoryBaseline(fspath(gates.baseline), run, label)
-        gates = replace(gates, baseline=past)
-    return limit_answer(evaluate_gates(result, gates, beside))
+        history_baseline = reading.HistoryBaseline(fspath(gates.baseline), run, label)
+        gates = replace(gates, baseline=history_baseline)
+    return limit_answer(evaluate_gates(result, gates, baseline))

@@ -37,73 +37,79 @@ if TYPE_CHECKING:
     from clfeval.methods.tune_jpt.options import TuneOptions
 
 
-def saved_result(given: object) -> Document | None:
+def saved_result(table: object) -> Document | None:
     """Return the saved result, None for tables; UsageError for several results."""
-    if isinstance(given, Document):
-        return replace(given, gates=(), again=True)
-    if not (saved := saved_files(given)):
+    if isinstance(table, Document):
+        return replace(table, gates=(), again=True)
+    result_files = saved_files(table)
+    if not result_files:
         return None
-    files = [split_path(path)[1] for path in table_paths(given)]
+    files = [split_path(path)[1] for path in table_paths(table)]
     if len(files) > 1:
-        for file in saved:
+        for file in result_files:
             refuse_count_summary(file, Path(file))
         hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option(
             f"report takes one saved result; use {OPTION}--baseline{END} to compare two", hint
         )
-    result = read_result(fspath(saved[0]), f"give a file written by {OPTION}--save NAME.json{END}")
+    hint = f"give a file written by {OPTION}--save NAME.json{END}"
+    result = read_result(fspath(result_files[0]), hint)
     return replace(result, gates=(), again=True, python=False)
 
 
-def saved_files(given: object) -> list[str]:
+def saved_files(table: object) -> list[str]:
     """Return the files that hold a saved result."""
-    files = [split_path(path)[1] for path in table_paths(given)]
+    files = [split_path(path)[1] for path in table_paths(table)]
     return [file for file in files if os.path.isfile(file) and holds_result(Path(file))]
 
 
 def add_gate_measures(
-    command: Command, table: object, given: Mapping[str, Any], gates: Gates
+    command: Command, table: object, options: Mapping[str, Any], gates: Gates
 ) -> dict[str, Any]:
     """Return the options of a report, with the measures of its gates added."""
     if command.name != "report" or saved_files(table):  # a saved result has fixed measures
-        return dict(given)
+        return dict(options)
     from clfeval.methods.measurement.requested_measures import DEFAULT
 
-    more = []
+    gate_measures = []
     for limit in gates.limits:
         name = limit.metric.partition(":")[0]
         measure = requested_measure(name)
-        there = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # by any name
-        if measure is not None and measure.needs in LIMITED and not there:
-            more.append(limit.metric if find_measure(name) is measure else measure.id)
-    asked = tuple(dict.fromkeys((*as_list(given.get("measure")), *more)))
-    return {**given, "measure": asked} if more else dict(given)
+        is_default = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # by any name
+        if measure is not None and measure.needs in LIMITED and not is_default:
+            gate_measures.append(limit.metric if find_measure(name) is measure else measure.id)
+    if not gate_measures:
+        return dict(options)
+    requested = (*as_list(options.get("measure")), *gate_measures)
+    return {**options, "measure": tuple(dict.fromkeys(requested))}
 
 
 G = TypeVar("G")
 SHARED = ("level", "seed", "totals", "prevalence")  # also `interval` if it is none
 
 
-def _mars(sample: Sample, asked: ReportOptions) -> Document:
+def _mars(sample: Sample, report_options: ReportOptions) -> Document:
     from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.mars.result import mars_result
 
-    return mars_result(_need_predictions(sample, "mars"), _options_like_report(MarsOptions, asked))
+    options = _options_like_report(MarsOptions, report_options)
+    return mars_result(_need_predictions(sample, "mars"), options)
 
 
-def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
+def _phidelta(sample: Sample, report_options: ReportOptions) -> Document:
     from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
-    plane = _options_like_report(PlaneOptions, asked)
-    return classifier_result(sample, plane, _options_like_report(ClassifierOptions, asked))
+    plane = _options_like_report(PlaneOptions, report_options)
+    classifiers = _options_like_report(ClassifierOptions, report_options)
+    return classifier_result(sample, plane, classifiers)
 
 
-def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
+def _tune_jpt(sample: Sample, report_options: ReportOptions) -> Document:
     from clfeval.methods.tune_jpt.options import TuneOptions
     from clfeval.methods.tune_jpt.result import sample_from_table
 
-    options = _options_like_report(TuneOptions, asked).settled()
+    options = _options_like_report(TuneOptions, report_options).settled()
     return _tuned_result(sample_from_table(sample), options)
 
 
@@ -115,14 +121,15 @@ def _tuned_result(sample: Sample, options: TuneOptions) -> Document:
     return tune_result(sample, options, rank_models(sample, options.confidence, options.seed))
 
 
-def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
+def _mlcps(sample: Sample, report_options: ReportOptions) -> Document:
     from clfeval.methods.mlcps.answer import DEFAULT
     from clfeval.methods.mlcps.metric_values import measure_predictions
     from clfeval.methods.mlcps.options import MlcpsOptions
     from clfeval.methods.mlcps.result import mlcps_result
 
-    counted, notes = _need_predictions(sample, "mlcps"), list[ResultNote]()
-    options = _options_like_report(MlcpsOptions, asked, source="predictions")
+    counts = _need_predictions(sample, "mlcps")
+    notes: list[ResultNote] = []
+    options = _options_like_report(MlcpsOptions, report_options, source="predictions")
     if sample.roles.cluster is not None:
         options = replace(options, interval="none")
         text = "MLcps has no intervals here: its bootstrap assumes rows without clusters"
@@ -130,9 +137,9 @@ def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
     if sample.roles.by:
         notes.append(ResultNote("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.expand_globs(DEFAULT)
-    given = measure_predictions(counted, DEFAULT, options)
-    found = mlcps_result(given, options, sample.roles, other=None)
-    return replace(found, warnings=(*found.warnings, *notes))
+    values = measure_predictions(counts, DEFAULT, options)
+    result = mlcps_result(values, options, sample.roles, other=None)
+    return replace(result, warnings=(*result.warnings, *notes))
 
 
 _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps}
@@ -140,19 +147,19 @@ _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps"
 
 def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
     if sample.counted is None:
-        what = f"{OPTION}--with{END} {name} needs rows, but the table holds counts"
+        message = f"{OPTION}--with{END} {name} needs rows, but the table holds counts"
         hint = f"for counts use {OPTION}--with phidelta,tune-jpt{END}"
-        raise UsageError.new(what, "needs-predictions", hint=hint)
+        raise UsageError.new(message, "needs-predictions", hint=hint)
     return sample.counted
 
 
-def _options_like_report(group: type[G], asked: ReportOptions, **more: object) -> G:
-    """Return a group of options with defaults, and those it shares with the report."""
+def _options_like_report(group: type[G], report_options: ReportOptions, **values: object) -> G:
+    """Return a group of options with these values, and those that it shares with the report."""
     names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
-    known = {name: getattr(asked, name) for name in SHARED if name in names}
-    if asked.interval == "none" and "interval" in names:
-        known["interval"] = "none"
-    return group(**known, **more)
+    shared = {name: getattr(report_options, name) for name in SHARED if name in names}
+    if report_options.interval == "none" and "interval" in names:
+        shared["interval"] = "none"
+    return group(**shared, **values)
 
 
 def _prepared_result(sample: Sample, compute: Callable[[], Document]) -> PreparedResult:
@@ -304,11 +311,11 @@ def _refuse_options_of_classifiers(
         raise bad_option(
             f"{OPTION}--engine{END} does not apply to {OPTION}--features{END}", "leave it out"
         )
-    others = ("model", "kind", "threshold", "by", "cluster", "join")
-    refused_options = [
-        option for option in changed_options(reading_options) if option.field in others
+    classifier_fields = ("model", "kind", "threshold", "by", "cluster", "join")
+    reading = [
+        option for option in changed_options(reading_options) if option.field in classifier_fields
     ]
-    if refused_options := [*changed_options(classifiers), *refused_options]:
+    if refused_options := [*changed_options(classifiers), *reading]:
         flag = refused_options[0].flag
         hint = f"remove {OPTION}{flag}{END}"
         if flag == "--threshold":
@@ -387,7 +394,8 @@ def count(
     with open_predictions(table, replace(reading_options, ranks=True)) as opened:
         predictions = opened.announced(on_open)
         sample = read_sample(predictions)
-        counts, merged = _need_predictions(sample, "count"), None
+        counts = _need_predictions(sample, "count")
+        merged = None
         if options.counts_of_all is not None:
             with open_predictions(options.counts_of_all, Input(ranks=True)) as counts_file:
                 if counts_file.layout is not COUNTS_FILE:
@@ -423,14 +431,14 @@ def tune_jpt(
         f"{OPTION}--counts{END}": options.counts,
         f"{OPTION}--sensitivity{END} and {OPTION}--specificity{END}": rates,
     }
-    said_by = [name for name, is_given in sources.items() if is_given]
-    if not said_by:
+    given_sources = [name for name, is_given in sources.items() if is_given]
+    if not given_sources:
         hint = (
             f"give a table, or {OPTION}--counts TP,FP,FN,TN{END}, or {OPTION}--sensitivity{END} "
             f"and {OPTION}--specificity{END}"
         )
         raise UsageError.new("there is no table and there are no counts", "no-input", hint=hint)
-    if len(said_by) > 1:
+    if len(given_sources) > 1:
         commas = None
         if options.counts and all(path.isdecimal() for path in table_paths(table)):
             first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
@@ -438,7 +446,7 @@ def tune_jpt(
                 "separate counts by commas: "
                 f"{OPTION}--counts {','.join([first, *table_paths(table)])}{END}"
             )
-        raise bad_option(f"{' and '.join(said_by)} exclude each other", commas or "give one")
+        raise bad_option(f"{' and '.join(given_sources)} exclude each other", commas or "give one")
     if table is None:
         for option in changed_options(reading_options):
             if option.field not in ("positive", "dry_run"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -34,7 +34,7 @@ PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weigh
 
 @public_function
 def mlcps(
-    table: object, said: Input, options: MlcpsOptions, on_open: OnOpen
+    table: object, reading_options: Input, options: MlcpsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Rank models by the area of the polygon of their metrics, and test whether that is stable.
 
@@ -53,7 +53,8 @@ def mlcps(
     """
     if [*table_paths(table), *table_paths(options.compare)].count("-") > 1:
         raise UsageError.new("standard input can be read once only", "repeated-file", "-")
-    read, wanted = _read_metric_table, options.metric
+    read = _read_metric_table
+    metrics = options.metric
     if options.source == "predictions":
         if options.transpose:
             raise bad_option(
@@ -64,42 +65,67 @@ def mlcps(
                 f"{OPTION}--resamples{END} needs the bootstrap, which {OPTION}--interval none{END} "
                 "switches off"
             )
-        read, wanted = _metrics_from_predictions, parse_measure_names(wanted) or DEFAULT
-        options = options.expand_globs(wanted)
-        check_scales(wanted, options)
+        read = _metrics_from_predictions
+        metrics = parse_measure_names(metrics) or DEFAULT
+        options = options.expand_globs(metrics)
+        check_scales(metrics, options)
     else:
-        _refuse_predicted(said, options)
-    given, other = read(table, said, wanted, options, on_open), None
+        _refuse_prediction_options(reading_options, options)
+    values = read(table, reading_options, metrics, options, on_open)
+    compared = None
     if options.compare is not None:
-        # the second table may be of another format, and its intervals are not shown
-        said_of_it, plain = replace(said, input_format=None), replace(options, interval="none")
-        try:
-            other = read(options.compare, said_of_it, given.metrics, plain, on_open)
-            if lacking := [name for name in given.metrics if name not in other.metrics]:
-                what = f"no metric {list_names(lacking)}; metrics: {list_names(other.metrics)}"
-                raise UsageError.new(what, "unknown-metric", other.name)
-        except UsageError as error:
-            if error.problems[0].code != "unknown-metric":
-                raise
-            hint = f"select metrics that both tables have: {OPTION}--metric NAME{END}"
-            raise DataError(error.problems, hint=hint) from error
-    scales, _ = make_scales(given, options.expand_globs(given.metrics))
-    if other is not None:
-        apply_scales(other, scales)
-    facts = {"models": len(given.models), "metrics": len(given.metrics)}
-    yield PreparedResult(lambda: mlcps_result(given, options, said, other=other), facts)
+        compared = _read_compared_table(read, values, reading_options, options, on_open)
+    scales, _ = make_scales(values, options.expand_globs(values.metrics))
+    if compared is not None:
+        apply_scales(compared, scales)
+    facts = {"models": len(values.models), "metrics": len(values.metrics)}
+    yield PreparedResult(
+        lambda: mlcps_result(values, options, reading_options, other=compared), facts
+    )
 
 
-def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
-    """Raise for options that apply to predictions only, and for --transpose of a long table."""
-    given = [one.flag for one in changed_options(said, with_input(MLCPS)) if one.field in PREDICTED]
-    given += ["--resamples"] if options.resamples is not None else []
-    if given:
-        what = f"{OPTION}{given[0]}{END} applies to predictions, but this is a metric table"
-        raise bad_option(
-            what, f"add {OPTION}--from predictions{END} if the table holds predictions"
+ReadMetrics = Callable[[object, Input, Sequence[str], MlcpsOptions, OnOpen], MetricValues]
+
+
+def _read_compared_table(
+    read: ReadMetrics,
+    values: MetricValues,
+    reading_options: Input,
+    options: MlcpsOptions,
+    on_open: OnOpen,
+) -> MetricValues:
+    """Return the table to compare with; DataError if it lacks a metric of the first one, `values`.
+
+    It may be of another format, and its intervals are not shown.
+    """
+    reading_options = replace(reading_options, input_format=None)
+    options_without_interval = replace(options, interval="none")
+    try:
+        compared = read(
+            options.compare, reading_options, values.metrics, options_without_interval, on_open
         )
-    if options.transpose and said.layout == "long":
+        if lacking := [name for name in values.metrics if name not in compared.metrics]:
+            message = f"no metric {list_names(lacking)}; metrics: {list_names(compared.metrics)}"
+            raise UsageError.new(message, "unknown-metric", compared.name)
+    except UsageError as error:
+        if error.problems[0].code != "unknown-metric":
+            raise
+        hint = f"select metrics that both tables have: {OPTION}--metric NAME{END}"
+        raise DataError(error.problems, hint=hint) from error
+    return compared
+
+
+def _refuse_prediction_options(reading_options: Input, options: MlcpsOptions) -> None:
+    """Raise for options that apply to predictions only, and for --transpose of a long table."""
+    changed = changed_options(reading_options, with_input(MLCPS))
+    flags = [option.flag for option in changed if option.field in PREDICTED]
+    flags += ["--resamples"] if options.resamples is not None else []
+    if flags:
+        message = f"{OPTION}{flags[0]}{END} applies to predictions, but this is a metric table"
+        raise bad_option(
+            message, f"add {OPTION}--from predictions{END} if the table holds predictions"
+        )
+    if options.transpose and reading_options.layout == "long":
         raise bad_option(
             f"{OPTION}--transpose{END} applies to wide tables, not to {OPTION}--layout long{END}"
         )
@@ -114,53 +140,64 @@ def _read_metric_table(
 ) -> MetricValues:
     """Read a metric table; DataError if it seems transposed, without header, or has text."""
     check = partial(_check_sides, turned=options.transpose, are_requested=bool(metrics))
-    groups = (options.weight, options.direction, options.rescale)
-    named = {name for one in groups for name in one} | {w.metric for w in options.desirability}
-    chosen = named | {*map(measure_of_column, named)}
+    requested = {*options.weight, *options.direction, *options.rescale}
+    requested |= {scale.metric for scale in options.desirability}
+    requested_measures = requested | {*map(measure_of_column, requested)}
 
-    def left_out(metric: str) -> bool:
-        return bool(explain_unfit(metric)) and chosen.isdisjoint(
+    def is_left_out(metric: str) -> bool:
+        return bool(explain_unfit(metric)) and requested_measures.isdisjoint(
             (metric, measure_of_column(metric))
         )
 
-    found = read_metrics(
+    metric_table = read_metrics(
         table,
         reading_options,
         requested=metrics,
         transpose=options.transpose,
         check=check,
-        unfit=left_out,
+        unfit=is_left_out,
     )
-    on_open(found)
-    notes = [ResultNote("partly-read", note) for note in found.notes]
-    if found.dropped:
-        models = f"{found.dropped} model{'s' * (found.dropped > 1)}"
-        notes.append(ResultNote("dropped", f"{models} with missing values left out"))
-    for why in dict.fromkeys(map(explain_unfit, found.unfit)):
-        names = [name for name in found.unfit if explain_unfit(name) == why]
-        text = f"metrics left out of the polygon: {list_names(names)}: {why}"
-        notes.append(ResultNote("left-out", text))
-    if found.splits:
+    on_open(metric_table)
+    return MetricValues(
+        name=metric_table.name,
+        models=metric_table.models,
+        metrics=metric_table.metrics,
+        values=metric_table.values,
+        inputs=(
+            InputFile(
+                metric_table.display,
+                metric_table.sha256,
+                len(metric_table.models),
+                metric_table.dropped,
+            ),
+        ),
+        statistics=_digest(metric_table),
+        problem=metric_table.problem,
+        percent=metric_table.percent,
+        splits=metric_table.splits,
+        by_split=metric_table.by_split,
+        sds=metric_table.sds,
+        lenient=metric_table.layout == "result" and not metrics,
+        notes=tuple(_reading_notes(metric_table)),
+    )
+
+
+def _reading_notes(table: MetricTable) -> Iterator[ResultNote]:
+    """Yield the notes on what a metric table leaves out, and on its splits."""
+    yield from (ResultNote("partly-read", note) for note in table.notes)
+    if table.dropped:
+        models = f"{table.dropped} model{'s' * (table.dropped > 1)}"
+        yield ResultNote("dropped", f"{models} with missing values left out")
+    for reason in dict.fromkeys(map(explain_unfit, table.unfit)):
+        names = [name for name in table.unfit if explain_unfit(name) == reason]
+        text = f"metrics left out of the polygon: {list_names(names)}: {reason}"
+        yield ResultNote("left-out", text)
+    if table.splits:
         text = (
-            f"the scores use means over {len(found.splits)} splits; splits share training rows, so "
+            f"the scores use means over {len(table.splits)} splits; splits share training rows, so "
             "their spread is not a confidence interval"
         )
-        notes.append(ResultNote("splits", text))
-    return MetricValues(
-        name=found.name,
-        models=found.models,
-        metrics=found.metrics,
-        values=found.values,
-        inputs=(InputFile(found.display, found.sha256, len(found.models), found.dropped),),
-        statistics=_digest(found),
-        problem=found.problem,
-        percent=found.percent,
-        splits=found.splits,
-        by_split=found.by_split,
-        sds=found.sds,
-        lenient=found.layout == "result" and not metrics,
-        notes=tuple(notes),
-    )
+        yield ResultNote("splits", text)
 
 
 def _metrics_from_predictions(
@@ -185,7 +222,8 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, are_requested: bool) 
         return
     models = [model for model in sheet.models if model is not None]
     if _are_measures(models) and not any(map(measure_of_column, sheet.metrics)):
-        rows, columns = list_names(models, 3), list_names(sheet.metrics, 3)
+        rows = list_names(models, 3)
+        columns = list_names(sheet.metrics, 3)
         if turned:
             message = f"its columns are already metrics ({rows}), its rows are models ({columns})"
             raise not_transposed_error(name, message)
@@ -215,9 +253,9 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, are_requested: bool) 
 
 def _are_measures(names: Sequence[str]) -> bool:
     """Return whether most names (of many, the first) are those of measures."""
-    few = names[:FEW]
-    known = sum(measure_of_column(name) is not None for name in few)
-    return known == len(few) or 2 < 2 * known > len(few)
+    examined = names[:FEW]
+    measures = sum(measure_of_column(name) is not None for name in examined)
+    return measures == len(examined) or 2 < 2 * measures > len(examined)
 
 
 def _is_number(name: str) -> bool:
@@ -232,11 +270,11 @@ def _digest(table: MetricTable) -> str:
     """Return the sha256 of the values, independent of the order of models, not of metrics."""
     order = sorted(range(len(table.models)), key=table.models.__getitem__)
     names = repr([list(table.metrics), [table.models[i] for i in order], list(table.splits)])
-    found = sha256(names.encode("utf-8", "surrogatepass"))
-    found.update(table.values[order].astype("<f8").tobytes())
+    digest = sha256(names.encode("utf-8", "surrogatepass"))
+    digest.update(table.values[order].astype("<f8").tobytes())
     if table.by_split is not None:
-        found.update(table.by_split[:, order].astype("<f8").tobytes())
-    return found.hexdigest()
+        digest.update(table.by_split[:, order].astype("<f8").tobytes())
+    return digest.hexdigest()
 
 
 def explain_unfit(metric: str) -> str:

@@ -140,7 +140,8 @@ def baseline_of_rows(
     name = compared.name
     if joined is not None and joined.rows >= SHARED * max(current.rows, earlier.rows):
         return _paired_baseline(name, joined, current, earlier, ignored_settings)
-    pairing, shared = "", dict[SharedKey, Change]()
+    pairing = ""
+    shared: dict[SharedKey, Change] = {}
     if obstacle is None and joined is None:
         obstacle = "they share no id or no model"
     elif joined is not None:
@@ -153,7 +154,7 @@ def baseline_of_rows(
     notes = (ResultNote("baseline-unpaired", text),)
     earlier_result = reading.EarlierResult(earlier.document, name, notes)
     return Baseline.from_results(
-        current.document, earlier_result, ignored_settings, how=pairing, shared=shared
+        current.document, earlier_result, ignored_settings, rows_phrase=pairing, shared=shared
     )
 
 
@@ -226,7 +227,7 @@ def _paired_baseline(
         current.document,
         reading.EarlierResult(earlier.document, name, notes),
         ignored_settings,
-        how=f" on {rows:,} shared rows",
+        rows_phrase=f" on {rows:,} shared rows",
         shared=_changes(joined, current, earlier, paired=True),
         changes=_newly_wrong(joined),
     )
@@ -242,18 +243,19 @@ def join_obstacle(
         return f"{result.command} has no paired changes"
     if now is None or then is None:
         return "a table of counts has no rows"
-    for one in (now, then):
-        if len(one.files) > 1:
+    for predictions in (now, then):
+        name = predictions.files[0].name
+        if len(predictions.files) > 1:
             return "a table has several files"
-        if one.layout.gathers or one.layout.expand is not None:
-            return f"{one.files[0].name} is a {one.layout.name} table"
-        if one.columns.run is not None:
+        if predictions.layout.gathers or predictions.layout.expand is not None:
+            return f"{name} is a {predictions.layout.name} table"
+        if predictions.columns.run is not None:
             return "runs may repeat rows"
-        scales = (one.roles.turned, one.roles.percents, one.roles.log_odds)
-        if one.columns.calibrated or any(scales):
+        roles = predictions.roles
+        if predictions.columns.calibrated or roles.turned or roles.percents or roles.log_odds:
             return f"{OPTION}--model{END} changes scores, which a joined table does not"
-        if one.columns.id is None:
-            return f"{one.files[0].name} has no id column (add {OPTION}--id COLUMN{END})"
+        if predictions.columns.id is None:
+            return f"{name} has no id column (add {OPTION}--id COLUMN{END})"
     if now.columns.id != then.columns.id:
         return f"the id columns are '{now.columns.id}' and '{then.columns.id}'"
     return None
@@ -387,14 +389,17 @@ def _columns_with_roles(opened: Sequence[Predictions]) -> set[str | None]:
 
 
 def _joined_thresholds(
-    given: Mapping[str | None, float] | float | None, joined_names: Sequence[Mapping[str, str]]
+    option: Mapping[str | None, float] | float | None, joined_names: Sequence[Mapping[str, str]]
 ) -> dict[str | None, float]:
-    """Return the thresholds of models by their names in the joined table."""
+    """Return the thresholds of models by their names in the joined table.
+
+    option: the threshold of each model, or of all.
+    """
     thresholds: Mapping[str | None, float] = {}
-    if isinstance(given, Mapping):
-        thresholds = given
-    elif given:
-        thresholds = {None: given}
+    if isinstance(option, Mapping):
+        thresholds = option
+    elif option:
+        thresholds = {None: option}
     joined_thresholds: dict[str | None, float] = {}
     for model, threshold in thresholds.items():
         if model is None:
@@ -422,19 +427,20 @@ def _changes(
     share = joined.rows / math.sqrt(current.rows * earlier.rows)
     changes = dict[SharedKey, Change]()
     for row in comparisons:
-        model, label = joined.names.get(str(row["model"]), ""), cast("str | None", row["slice"])
-        values_now = rows_now[label].get(model, {})
-        values_before = rows_before[label].get(model, {})
-        metric = _name_in(values_now, str(row["measure"]))
-        if metric is None or not values_before or row["against"] != "reference":
+        model = joined.names.get(str(row["model"]), "")
+        label = cast("str | None", row["slice"])
+        new_values = rows_now[label].get(model, {})
+        old_values = rows_before[label].get(model, {})
+        metric = _name_in(new_values, str(row["measure"]))
+        if metric is None or not old_values or row["against"] != "reference":
             continue
         change = _change_of_row(row)
         if not paired or metric == "prevalence":
-            name_before = _name_in(values_before, metric)
-            value_before = None if name_before is None else values_before[name_before]
-            correlation = shared_correlation(change, share)
             change = change_of_independent(
-                value_before, values_now[metric], level=level, rho=correlation
+                old_values.get(_name_in(old_values, metric) or ""),
+                new_values[metric],
+                level=level,
+                rho=shared_correlation(change, share),
             )
         changes[model, metric, label] = change
     return changes
@@ -454,9 +460,10 @@ def _change_of_row(row: Row) -> Change:
 
 def is_read_once(table: object) -> bool:
     """Return whether a table can be read once only."""
-    one = _only_table(table)
-    named = isinstance(one, (str, PathLike))
-    return named and (not os.path.isfile(one) if os.path.exists(one) else one == "-")
+    path = _only_table(table)
+    if not isinstance(path, (str, PathLike)):
+        return False
+    return not os.path.isfile(path) if os.path.exists(path) else path == "-"
 
 
 def _only_table(table: object) -> Any:

@@ -53,7 +53,7 @@ ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "r
 
 
 def frame_from_arrays(
-    table: object, predictions: object, given: Mapping[str, Any]
+    table: object, predictions: object, keywords: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """Return a frame built from arrays, and the options with the names of its columns.
 
@@ -62,50 +62,60 @@ def frame_from_arrays(
     or class probabilities (n, k). Their columns are in the order of `classes`, by default sorted.
     A table without arrays is returned unchanged. Errors: UsageError for different lengths.
     """
-    options, columns = dict(given), dict[str, Any]()
+    options = dict(keywords)
+    columns: dict[str, Any] = {}
     if predictions is not None:
         table = _truth_values(table)
-        models = _models(table, listed_values(predictions), given.get("classes"))
+        models = _models(table, listed_values(predictions), keywords.get("classes"))
         truth = str(getattr(table, "name", None) or TRUTH)
         truth = truth if truth not in models else f"true {truth}"
         with _values_of(truth):
             columns = {truth: _integer_classes(table), **models}
         options["truth"] = truth
         options.setdefault("model", ("*",))  # whatever is given as predictions
-    elif isinstance(table, Mapping) and not _is_name(given.get("join")) and _holds_arrays(table):
+    elif isinstance(table, Mapping) and not _is_name(keywords.get("join")) and _holds_arrays(table):
         columns = {str(name): flat_values(str(name), column) for name, column in table.items()}
     size = len(next(iter(columns.values()))) if columns else _rows(table)
-    pairs = [(role, given.get(role)) for role in ROLES]
-    arrays = {role: one for role, one in pairs if _of_rows(one, size, columns or table)}
-    if arrays and not columns:
+    arrays_by_role = {
+        role: keywords[role]
+        for role in ROLES
+        if role in keywords and _holds_rows(keywords[role], size, columns or table)
+    }
+    if arrays_by_role and not columns:
         if _rows(table) is None:
-            what = (
-                f"{OPTION}--{next(iter(arrays))}{END} is an array, but the table is not in memory"
-            )
-            raise bad_option(what, "name a column of the table, or give a data frame")
+            role = next(iter(arrays_by_role))
+            message = f"{OPTION}--{role}{END} is an array, but the table is not in memory"
+            raise bad_option(message, "name a column of the table, or give a data frame")
         columns = _columns(table)
-    for role, one in arrays.items():
-        named = {}
-        for name, column in _by_name(one).items():
-            if "IntervalIndex" in repr(getattr(getattr(column, "dtype", 0), "categories", "")):
-                column = column.astype(str)  # as pandas.cut makes them
-            name = str(name or ROLES[role])
-            column = flat_values(name, column)
-            named[name if name not in columns else f"{name} ({role})"] = column
-        # 'age:4' makes four groups of an array
-        columns |= {n.partition(":")[0] if role == "by" else n: one for n, one in named.items()}
-        options[role] = list(named) if role == "by" else next(iter(named))
-    return (_frame(columns), options) if columns else (table, given)
+    for role, arrays in arrays_by_role.items():
+        role_columns = _role_columns(role, arrays, columns)
+        for name, column in role_columns.items():
+            # 'age:4' makes four groups of an array
+            columns[name.partition(":")[0] if role == "by" else name] = column
+        options[role] = list(role_columns) if role == "by" else next(iter(role_columns))
+    return (_frame(columns), options) if columns else (table, keywords)
 
 
-def _by_name(given: object) -> Mapping[str | None, Any]:
+def _role_columns(role: str, arrays: object, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of a role as columns, with names that the other columns do not have."""
+    role_columns = {}
+    for array_name, array in _by_name(arrays).items():
+        name = str(array_name or ROLES[role])
+        if "IntervalIndex" in repr(getattr(getattr(array, "dtype", 0), "categories", "")):
+            array = array.astype(str)  # as pandas.cut makes them
+        column = flat_values(name, array)
+        role_columns[name if name not in columns else f"{name} ({role})"] = column
+    return role_columns
+
+
+def _by_name(arrays: object) -> Mapping[str | None, Any]:
     """Return arrays by name: those of a mapping, of a frame, or a single one."""
-    if _is_frame(given):
-        return _columns(given)
-    if isinstance(given, (list, tuple)) and any(map(_is_nested, given)):
+    if _is_frame(arrays):
+        return _columns(arrays)
+    if isinstance(arrays, (list, tuple)) and any(map(_is_nested, arrays)):
         hint = "give several arrays by name: {'site': sites, 'age:4': ages}"
         raise bad_option("a list of arrays has no names", hint)
-    return given if isinstance(given, Mapping) else {getattr(given, "name", None): given}
+    return arrays if isinstance(arrays, Mapping) else {getattr(arrays, "name", None): arrays}
 
 
 def _is_nested(value: Any) -> bool:
@@ -128,9 +138,10 @@ def _names(frame: Any) -> list[Any]:
 def _columns(frame: Any) -> dict[Any, Any]:
     """Return the columns of a frame by name as text; DataError for two of one name."""
     names = _names(frame)
-    twice = [name for name, times in Counter(map(str, names)).items() if times > 1]
-    if twice:
-        raise DataError.new("two columns have this name", "duplicate-column", FRAME, None, twice[0])
+    repeated = [name for name, times in Counter(map(str, names)).items() if times > 1]
+    if repeated:
+        message = "two columns have this name"
+        raise DataError.new(message, "duplicate-column", FRAME, None, repeated[0])
     return {str(name): frame[name] for name in names}
 
 
@@ -148,15 +159,18 @@ def _rows(table: Any) -> int | None:
     return len(table) if _is_frame(table) and hasattr(type(table), "__len__") else None
 
 
-def _of_rows(value: Any, size: int | None, there: Any) -> bool:
+def _holds_rows(value: Any, size: int | None, table: Any) -> bool:
     """Return whether an option holds a value for each row, rather than names of columns."""
     if isinstance(value, Mapping):
         return bool(value) and _holds_arrays(value)
     if not _is_array(value):
         return _is_frame(value)
-    names = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-    known = there if isinstance(there, Mapping) else [] if _rows(there) is None else _names(there)
-    return not names or (len(value) == size and not {*value} <= {*known})
+    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        return True
+    columns: Any = table
+    if not isinstance(table, Mapping):
+        columns = [] if _rows(table) is None else _names(table)
+    return len(value) == size and not {*value} <= {*columns}
 
 
 @contextmanager
@@ -195,23 +209,24 @@ def _truth_values(truth: Values) -> Values:
     return flat_values(Y_TRUE, truth)
 
 
-def _models(truth: object, given: object, classes: object) -> dict[str, Any]:
+def _models(truth: object, predictions: object, classes: object) -> dict[str, Any]:
     """Return the columns of models by name, `model:class` for class probabilities."""
-    if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
-        given = _columns(given)  # each column is a model
-    if not isinstance(given, Mapping):
-        given = {str(getattr(given, "name", None) or MODEL): given}
-    found: dict[str, Any] = {}
-    for name, column in given.items():
+    models = predictions
+    if _is_frame(models) and {*map(str, _names(models))} != {*map(as_text, _classes(truth))}:
+        models = _columns(models)
+    if not isinstance(models, Mapping):
+        models = {str(getattr(models, "name", None) or MODEL): models}
+    columns: dict[str, Any] = {}
+    for name, column in models.items():
         if hasattr(column, "predict"):
             hint = "give its predictions: model.predict_proba(X)"
             raise UsageError.new(f"'{name}' is a model, not an array", "no-input", hint=hint)
         values = column_values(str(name), listed_values(column))
         with _values_of(str(name)):
-            found |= _model_columns(str(name), truth, values, classes)
-    if not found:
+            columns |= _model_columns(str(name), truth, values, classes)
+    if not columns:
         raise bad_option("there are no predictions", "give y_prob, or models by name: {'a': p1}")
-    return found
+    return columns
 
 
 def _model_columns(name: str, truth: Any, values: Any, classes: Any) -> dict[str, Any]:
@@ -223,27 +238,29 @@ def _model_columns(name: str, truth: Any, values: Any, classes: Any) -> dict[str
     return {f"{name}:{label}": np.asarray(values)[:, i] for i, label in enumerate(labels)}
 
 
-def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
+def _labels(name: str, truth: Any, values: Any, classes: Any) -> Sequence[Any]:
     """Return the classes of probability columns, in order; UsageError for a wrong shape."""
-    shape, there = np.shape(given), _classes(truth)
-    two = shape == (len(truth), 2) and len(there) == 2
-    sums = np.asarray(given, dtype=float).sum(axis=1) if two else np.ones(1)
+    shape = np.shape(values)
+    true_classes = _classes(truth)
+    is_two_class = shape == (len(truth), 2) and len(true_classes) == 2
+    sums = np.asarray(values, dtype=float).sum(axis=1) if is_two_class else np.ones(1)
     # most rows, as some may have to be renormalized
     if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > MAX_SUM_ERROR) > 0.5:
-        what = f"'{name}' has shape {shape}, wrong for class probabilities of {len(truth):,} rows"
+        message = f"'{name}' has shape {shape}, wrong for class probabilities of {len(truth):,} "
+        message += "rows"
         hint = "give models by name: {'a': p1, 'b': p2}; class probabilities sum to 1"
-        raise UsageError.new(what, "bad-option", hint=hint)
-    if _is_frame(given) and {*map(str, _names(given))} & {*map(as_text, there)}:
-        return _names(given)
-    known = sorted(there) if classes is None else list(classes)
-    if len(known) != shape[1]:
-        what = f"'{name}' has {shape[1]} columns of probabilities"
-        what += f", but there are {len(known)} classes: {list_names(map(str, known))}"
+        raise UsageError.new(message, "bad-option", hint=hint)
+    if _is_frame(values) and {*map(str, _names(values))} & {*map(as_text, true_classes)}:
+        return _names(values)
+    labels = sorted(true_classes) if classes is None else list(classes)
+    if len(labels) != shape[1]:
+        message = f"'{name}' has {shape[1]} columns of probabilities"
+        message += f", but there are {len(labels)} classes: {list_names(map(str, labels))}"
         hint = "name the classes in the order of the columns: classes=list(model.classes_)"
-        if len(known) > shape[1]:
+        if len(labels) > shape[1]:
             hint = "give one column for each class, in the order of model.classes_"
-        raise UsageError.new(what, "bad-option", hint=hint)
-    return [as_text(one) for one in known]
+        raise UsageError.new(message, "bad-option", hint=hint)
+    return [as_text(label) for label in labels]
 
 
 def _classes(truth: object) -> set[Any]:
@@ -388,28 +405,30 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     """
 
     @wraps(steps)
-    def called(*tables: object, on_open: OnOpen | None = None, **given: object) -> Document:
+    def call(*tables: object, on_open: OnOpen | None = None, **keywords: object) -> Document:
         command = command_of(steps.__name__)
-        shape = describe().__signature__
+        signature = describe().__signature__
         options = command.options()
         _refuse_models(steps.__name__, tables)
         try:
-            bound = shape.bind(*tables, on_open=on_open, **given)
+            bound = signature.bind(*tables, on_open=on_open, **keywords)
         except TypeError as error:
-            hint = _hint_on_keywords(steps.__name__, given, shape)
+            hint = _hint_on_keywords(steps.__name__, keywords, signature)
             raise TypeError(f"{steps.__name__}() {error}{hint}") from None
-        dialect = replace(PYTHON, arrays=_options_with_arrays(given))
+        dialect = replace(PYTHON, arrays=_options_with_arrays(keywords))
         try:
             listener = _OpenedTables(on_open)
-            first, second = map(bound.arguments.get, ARGUMENTS)
-            keywords = {name: value for name, value in given.items() if name not in ARGUMENTS}
-            table, used = frame_from_arrays(first, second, keywords)
-            if second is not None and "source" in shape.parameters:
-                used = {"source": "predictions", **used}  # mlcps reads metrics by default
-            write_call = partial(_python_call, steps.__name__, options, used)
-            result = compute_or_ask(command, steps, table, used, listener, write_call)
-            found = _in_python(result, options, dialect)
-            return found if second is not None else listener.with_source(found, table, used)
+            table, predictions = map(bound.arguments.get, ARGUMENTS)
+            values = {name: value for name, value in keywords.items() if name not in ARGUMENTS}
+            table, values = frame_from_arrays(table, predictions, values)
+            if predictions is not None and "source" in signature.parameters:
+                values = {"source": "predictions", **values}  # mlcps reads metrics by default
+            write_call = partial(_python_call, steps.__name__, options, values)
+            document = compute_or_ask(command, steps, table, values, listener, write_call)
+            result = _in_python(document, options, dialect)
+            if predictions is not None:
+                return result
+            return listener.with_source(result, table, values)
         except ClfevalError as error:
             fill_error(error, options, dialect)
             raise
@@ -418,23 +437,24 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     def describe() -> Any:
         command = command_of(steps.__name__)
         options = command.options()
-        words = (
-            re.sub(r"([;,]) repeat", r"\1 or several", fill_text(text, options, PYTHON))
-            for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
-        )
-        usage = USAGE.replace("NAME(", f"{called.__name__}(")
-        public.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
+        lines = []
+        for option in options:
+            text = fill_text(f"    {option.name}: {option.opt.help}", options, PYTHON)
+            lines.append(re.sub(r"([;,]) repeat", r"\1 or several", text))
+        usage = USAGE.replace("NAME(", f"{call.__name__}(")
+        public.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *lines])
         public.__signature__ = signature_of(command)
         return public
 
-    def compute(*given: Any, **more: Any) -> Document:
-        return compute_or_ask(command_of(steps.__name__), steps, *given, **more)
+    def compute(*arguments: Any, **keywords: Any) -> Document:
+        return compute_or_ask(command_of(steps.__name__), steps, *arguments, **keywords)
 
-    public = cast(Any, called)
+    public = cast(Any, call)
     del public.__wrapped__  # its signature is not that of the public function
-    public.compute, public.describe = compute, describe
+    public.compute = compute
+    public.describe = describe
     PUBLIC_FUNCTIONS[steps.__name__] = public
-    return called
+    return call
 
 
 class _OpenedTables:
@@ -475,23 +495,23 @@ def _refuse_models(function: str, tables: Sequence[object]) -> None:
         raise UsageError.new("a model is not a table of predictions", "no-input", hint=hint)
 
 
-def _hint_on_keywords(function: str, given: Mapping[str, Any], shape: Signature) -> str:
+def _hint_on_keywords(function: str, keywords: Mapping[str, Any], signature: Signature) -> str:
     """Return what to use instead of an unknown keyword, or how the function is called."""
-    unknown = next((name for name in given if name not in shape.parameters), None)
+    unknown = next((name for name in keywords if name not in signature.parameters), None)
     if unknown is None:
         return f"; {function}(y_true, y_prob) or (table, truth='outcome')"
     options = command_of(function).options()
     meant = fill_text(MEANT.get(f"--{unknown.replace('_', '-')}", ""), options, PYTHON)
     if use := ELSEWHERE.get(unknown, meant):
         return f"; use {use}"
-    similar = suggestion(unknown, [*shape.parameters]) if unknown else None
+    similar = suggestion(unknown, [*signature.parameters]) if unknown else None
     return f"; {similar}" if similar else ""
 
 
 def _in_python(result: Document, options: Sequence[Option], dialect: Dialect) -> Result:
     """Return a result with its texts filled for Python."""
     filled = fill_result(limit_answer(result), lambda text: fill_text(text, options, dialect))
-    methods = {name: _as_result(other) for name, other in filled.methods.items()}
+    methods = {name: _as_result(document) for name, document in filled.methods.items()}
     return _as_result(replace(filled, methods=methods))
 
 
@@ -500,12 +520,12 @@ def _as_result(result: Document) -> Result:
 
 
 def _python_call(
-    name: str, options: Sequence[Option], given: Mapping[str, Any], fixes: Mapping[str, Any]
+    name: str, options: Sequence[Option], values: Mapping[str, Any], fixes: Mapping[str, Any]
 ) -> str:
-    """Write the Python call with fixes added to the given options."""
-    known = {option.name for option in options}
-    keywords = with_fixes(given, fixes)
-    words = [f"{key}={_bare_value(keywords[key])!r}" for key in fixes if key in known]
+    """Write the Python call with fixes added to the values of options."""
+    names = {option.name for option in options}
+    keywords = with_fixes(values, fixes)
+    words = [f"{key}={_bare_value(keywords[key])!r}" for key in fixes if key in names]
     return f"clfeval.{name}(..., {', '.join(words)})"
 
 
@@ -520,13 +540,13 @@ def signature_of(command: Command) -> Signature:
     """Return the signature of a command's public function."""
     empty, kind = Parameter.empty, Parameter.POSITIONAL_OR_KEYWORD
     defaults = (None if command.optional else empty, None)
-    both = [
+    tables = [
         Parameter(name, kind, default=default, annotation=Any)
         for name, default in zip(ARGUMENTS, defaults, strict=True)
     ]
     on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None)
     options = map(_parameter, command.options())
-    return Signature([*both, *options, on_open], return_annotation=Result)
+    return Signature([*tables, *options, on_open], return_annotation=Result)
 
 
 def _parameter(option: Option) -> Parameter:

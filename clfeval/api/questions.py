@@ -84,7 +84,7 @@ def _question_problems(part: ClfevalError) -> Iterator[Row]:
             "file": problem.file,
             "row": problem.row,
             "column": problem.column,
-            "text": problem.what,
+            "text": problem.message,
             "hint": part.hint,
         }
     for code, left in (part.totals - Counter(problem.code for problem in printed)).items():
@@ -232,8 +232,8 @@ class Questions:
     command: Command
     opening: Callable[..., Any]
     table: Any
-    given: Mapping[str, Any]
-    seen: list[OpenedTable]
+    options: Mapping[str, Any]
+    opened: list[OpenedTable]
     to_the_end: bool = False
 
     def collect(self, first: ClfevalError) -> ClfevalError:
@@ -303,8 +303,8 @@ class Questions:
     def _open(self, options: Mapping[str, Any]) -> ClfevalError | None:
         """Read the table with further options; return the error, None if there is none."""
         try:
-            groups = self.command.build_groups(with_fixes(self.given, options))
-            with self.opening(self.table, *groups, self.seen.append) as ready:
+            groups = self.command.build_groups(with_fixes(self.options, options))
+            with self.opening(self.table, *groups, self.opened.append) as ready:
                 if self.to_the_end:
                     ready.result()
                 return None

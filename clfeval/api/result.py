@@ -65,9 +65,9 @@ class PrintableGate(Gate):
         """Return the fields, as of any gate."""
         return repr(Gate(**field_values(self)))
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, gate: object) -> bool:
         """Return whether another gate has the same fields."""
-        return isinstance(other, Gate) and field_values(self) == field_values(other)
+        return isinstance(gate, Gate) and field_values(self) == field_values(gate)
 
     __hash__ = Gate.__hash__
 
@@ -87,9 +87,9 @@ class Result(Document):
         object.__setattr__(self, "gates", gates)
 
     @classmethod
-    def from_document(cls, found: Document) -> Self:
+    def from_document(cls, document: Document) -> Self:
         """Return a document as a Result, with the methods for Python."""
-        return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+        return cls(**{field.name: getattr(document, field.name) for field in fields(document)})
 
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError with a hint on tables, measures and charts."""
@@ -131,8 +131,8 @@ class Result(Document):
             frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
             return frame if backend == "polars" else frame.to_arrow()
         except ImportError as error:
-            what = f"backend '{backend}' needs a library that is not installed"
-            raise bad_option(what, hint=f"pip install {backend}") from error
+            message = f"backend '{backend}' needs a library that is not installed"
+            raise bad_option(message, hint=f"pip install {backend}") from error
 
     def show(self, *names: str, width: int | None = None, digits: int = 3) -> None:
         """Print the answer and the main table, or the named tables and plots.
@@ -161,20 +161,24 @@ class Result(Document):
         _check_digits(digits)
         with _in_python():
             table_or_first(self, table)
-            inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
-            shown = () if picture is None else (picture,)
+            names = [fspath(path) for path in paths]
+            pictures = () if picture is None else (picture,)
             options = {
                 "size": accept_size("size", size),
                 "caption": caption,
                 "font": font and fspath(font),
             }
-            wanted = OutputRequest(table, shown, digits, options, "recalibrated" in self.extras)
+            request = OutputRequest(table, pictures, digits, options, "recalibrated" in self.extras)
             with SavedFiles(
-                names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
+                names,
+                inputs=[file.name for file in self.inputs],
+                gates=bool(self.gates),
+                command=self.command,
+                wanted=request,
             ) as files:
                 for note in files.notes:
                     warnings.warn(fill_text(note.message, (), PYTHON), stacklevel=2)
-                files.write(self, wanted)
+                files.write(self, request)
 
     def picture(
         self,

@@ -26,7 +26,7 @@ def fill_result(
         result,
         answer=answer,
         warnings=warnings,
-        methods={name: fill_result(other, fill) for name, other in result.methods.items()},
+        methods={name: fill_result(method, fill) for name, method in result.methods.items()},
         tables=_fill_tables(result.tables, fill) if result.command == DRY_RUN else result.tables,
     )
 

@@ -329,7 +329,7 @@ def error_lines(error: ClfevalError, **further: object) -> list[str]:
     lines = [
         problem_line(
             problem.code,
-            problem.what,
+            problem.message,
             error.exit_code,
             file=problem.place[0],
             row=problem.place[1],

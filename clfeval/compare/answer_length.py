@@ -108,12 +108,12 @@ def shorten_answer(answer: Sequence[Answer], limit: int) -> tuple[Answer, ...]:
 
 @dataclass(slots=True, eq=False)
 class _Draft:
-    """An answer that is being shortened: sentences by place, kept or left out.
+    """An answer that is being shortened: sentences by position, included or left out.
 
     earlier: what an earlier shortening left out.
     """
 
-    kept: dict[int, Answer]
+    included: dict[int, Answer]
     left_out: dict[int, Answer]
     earlier: Sequence[Answer]
 
@@ -126,53 +126,53 @@ class _Draft:
 
     def drop(self, topic: str) -> None:
         """Drop sentences of a topic that are no finding."""
-        for place in self._places_of(topic):
-            del self.kept[place]
+        for position in self._positions_of(topic):
+            del self.included[position]
 
-    def abbreviate(self, place: int) -> None:
+    def abbreviate(self, position: int) -> None:
         """Name fewer values in a sentence, if it is still there."""
-        if place in self.kept:
-            sentence = self.kept[place]
-            self.kept[place] = replace(sentence, text=sentence.brief, brief="")
+        if position in self.included:
+            sentence = self.included[position]
+            self.included[position] = replace(sentence, text=sentence.brief, brief="")
 
     def drop_intervals(self) -> None:
         """Leave the intervals to the tables, in every sentence but the first."""
-        for place, sentence in self.kept.items():
-            if place != min(self.kept):
-                self.kept[place] = replace(sentence, text=_INTERVALS.sub("", sentence.text))
+        for position, sentence in self.included.items():
+            if position != min(self.included):
+                self.included[position] = replace(sentence, text=_INTERVALS.sub("", sentence.text))
 
     def leave_out(self, topic: str, *, harm: bool) -> None:
         """Leave out the sentences of a topic that are harms, or that are not."""
-        for place in self._places_of(topic):
-            if self.kept[place].harm == harm:
-                self.left_out[place] = self.kept.pop(place)
+        for position in self._positions_of(topic):
+            if self.included[position].harm == harm:
+                self.left_out[position] = self.included.pop(position)
 
-    def _places_of(self, topic: str) -> list[int]:
-        """Return the places of the sentences of a topic, but for the first of the answer."""
+    def _positions_of(self, topic: str) -> list[int]:
+        """Return the positions of the sentences of a topic, but for the first of the answer."""
         return [
-            place
-            for place, sentence in self.kept.items()
-            if sentence.code == topic and place != min(self.kept)
+            position
+            for position, sentence in self.included.items()
+            if sentence.code == topic and position != min(self.included)
         ]
 
     def restore(self, limit: int) -> None:
         """Put back what was left out and fits now, harms first, then the most important."""
         importance = [*FINDINGS]
 
-        def rank(place: int) -> tuple[bool, int]:
-            sentence = self.left_out[place]
+        def rank(position: int) -> tuple[bool, int]:
+            sentence = self.left_out[position]
             return sentence.harm, importance.index(sentence.code)
 
-        for place in sorted(self.left_out, key=rank, reverse=True):
-            sentence = self.left_out.pop(place)
-            self.kept[place] = sentence
+        for position in sorted(self.left_out, key=rank, reverse=True):
+            sentence = self.left_out.pop(position)
+            self.included[position] = sentence
             if count_words(self.sentences()) > limit:
-                self.left_out[place] = self.kept.pop(place)
+                self.left_out[position] = self.included.pop(position)
 
     def sentences(self) -> tuple[Answer, ...]:
         """Return the answer, with a last sentence on where the findings are that it leaves out."""
-        answer = tuple(self.kept[place] for place in sorted(self.kept))
-        left_out = [*self.earlier, *(self.left_out[place] for place in sorted(self.left_out))]
+        answer = tuple(self.included[position] for position in sorted(self.included))
+        left_out = [*self.earlier, *(self.left_out[position] for position in sorted(self.left_out))]
         if not left_out:
             return answer
         return (*answer, _left_out_answer(left_out))
@@ -184,9 +184,9 @@ def _steps(draft: _Draft) -> Iterator[Callable[[], None]]:
         yield partial(draft.drop, code)
     for code in DETAILS:
         yield partial(draft.leave_out, code, harm=False)
-    for place in sorted(draft.kept, reverse=True):
-        if draft.kept[place].brief:
-            yield partial(draft.abbreviate, place)
+    for position in sorted(draft.included, reverse=True):
+        if draft.included[position].brief:
+            yield partial(draft.abbreviate, position)
     for code in FINDINGS:
         yield partial(draft.leave_out, code, harm=False)
     yield draft.drop_intervals

@@ -49,10 +49,10 @@ class Change:
     def turned(self) -> Change:
         """Return the reverse change, from new to old."""
 
-        def negated(one: Estimate) -> Estimate:
-            ends = (one.value, one.high, one.low)
-            value, low, high = (None if end is None else 0.0 - end for end in ends)
-            return Estimate(value, low, high, one.reason)
+        def negated(estimate: Estimate) -> Estimate:
+            numbers = (estimate.value, estimate.high, estimate.low)
+            value, low, high = (None if number is None else 0.0 - number for number in numbers)
+            return Estimate(value, low, high, estimate.reason)
 
         return replace(
             self,
@@ -79,14 +79,15 @@ class Change:
         best: the direction where the catalogue does not know the metric.
         Source: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15:657.
         """
-        d, aim = self.difference.value, direction(metric, best)
+        d = self.difference.value
         if d is None:
             return None
+        aim = direction(metric, best)
         sign = {"max": 1, "min": -1}.get(aim, 0)
-        ends = self.simultaneous or self.difference
+        interval = self.simultaneous or self.difference
         low, high = -math.inf, math.inf
-        if sign and ends.low is not None and ends.high is not None:
-            low, high = sorted((sign * ends.low, sign * ends.high))
+        if sign and interval.low is not None and interval.high is not None:
+            low, high = sorted((sign * interval.low, sign * interval.high))
         if margin is not None and -margin < low and high < margin:
             return EQUIVALENT
         if self.significant(level):
@@ -114,12 +115,12 @@ def direction(metric: str, best: str | None = None) -> str:
 
 
 def change_of_independent(
-    old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0, off: float = 0.0
+    old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0, bound: float = 0.0
 ) -> Change:
     """Return the change between two independent samples, or two that share some rows.
 
-    rho: correlation of the errors, 0 in the formula: see `square_and_add`. off: how far the change
-    can be from that of the rows, by which its interval is wider.
+    rho: correlation of the errors, 0 in the formula: see `square_and_add`. bound: how far the
+    change can be from that of the rows, by which its interval is wider.
 
     difference = new - old   low = difference - sqrt((new - new.low)² + (old.high - old)²)
     high = difference + sqrt((new.high - new)² + (old - old.low)²)
@@ -127,26 +128,25 @@ def change_of_independent(
     No interval or p where one of the two has none; infinite where one is, undefined where one is.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
-    (change,) = changes_of_independent([(old, new)], level=level, rho=rho, off=off)
+    (change,) = changes_of_independent([(old, new)], level=level, rho=rho, bound=bound)
     return change
 
 
 def changes_of_independent(
-    pairs: Sequence[tuple[Cell, Cell]], *, level: float = 0.95, rho: float = 0.0, off: float = 0.0
+    pairs: Sequence[tuple[Cell, Cell]], *, level: float = 0.95, rho: float = 0.0, bound: float = 0.0
 ) -> list[Change]:
     """Return the change of each pair of an old and a new value: see `change_of_independent`."""
     changes = [_change_of_values(*map(_estimate_of_cell, pair)) for pair in pairs]
-    places = [place for place, change in enumerate(changes) if _has_both_intervals(change)]
-    old_limits = values_and_limits([changes[place].old for place in places])
-    new_limits = values_and_limits([changes[place].new for place in places])
+    positions = [i for i, change in enumerate(changes) if _has_both_intervals(change)]
+    old_limits = values_and_limits([changes[i].old for i in positions])
+    new_limits = values_and_limits([changes[i].new for i in positions])
     differences, lower, upper = square_and_add(new_limits, old_limits, rho)
-    lower, upper = lower - off, upper + off
+    lower = lower - bound
+    upper = upper + bound
     p_values = p_from_limits(differences, lower, upper, math.inf, level=level)
-    columns = (differences.tolist(), lower.tolist(), upper.tolist(), p_values.tolist())
-    for place, difference, low, high, p in zip(places, *columns, strict=True):
-        old, new = changes[place].old, changes[place].new
-        interval = estimate_or_none(difference, low, high)
-        changes[place] = Change(old, new, interval, number_or_none(p))
+    intervals = map(estimate_or_none, differences.tolist(), lower.tolist(), upper.tolist())
+    for i, interval, p in zip(positions, intervals, p_values.tolist(), strict=True):
+        changes[i] = Change(changes[i].old, changes[i].new, interval, number_or_none(p))
     return changes
 
 
@@ -184,13 +184,14 @@ def shared_correlation(change: Change, share: float) -> float:
     share (r_old² + r_new² - r²) / (2 r_old r_new), r the lengths of their intervals and of that of
     their difference on the rows of both, share those rows of sqrt(n_old n_new). 0 without any.
     """
-    was, now, apart = (
-        0.0 if one.low is None or one.high is None else one.high - one.low
-        for one in (change.old, change.new, change.difference)
+    old_length, new_length, difference_length = (
+        0.0 if estimate.low is None or estimate.high is None else estimate.high - estimate.low
+        for estimate in (change.old, change.new, change.difference)
     )
-    if not (was and now and change.difference.low is not None):
+    if not (old_length and new_length and change.difference.low is not None):
         return 0.0
-    return share * min(1.0, max(-1.0, (was**2 + now**2 - apart**2) / (2 * was * now)))
+    squares = old_length**2 + new_length**2 - difference_length**2
+    return share * min(1.0, max(-1.0, squares / (2 * old_length * new_length)))
 
 
 def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floats, Floats, Floats]:
@@ -198,8 +199,9 @@ def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floa
 
     rho: the correlation of their errors. Source: `measure_difference`.
     """
-    (x, low, high), (y, under, above) = new, old
-    return measure_difference(x, low, high, y, under, above, rho)
+    new_values, new_low, new_high = new
+    old_values, old_low, old_high = old
+    return measure_difference(new_values, new_low, new_high, old_values, old_low, old_high, rho)
 
 
 def p_from_limits(
@@ -239,12 +241,12 @@ def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats
     The largest step (k, c) of a kind of rows times 1 - tail**(1 / n), n (c,) or (k, c) of them.
     """
     with np.errstate(divide="ignore"):
-        found = steps * (1 - tail_probability(level) ** (1 / sizes))
-    return found.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
+        limits = steps * (1 - tail_probability(level) ** (1 / sizes))
+    return limits.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
 
 
 def comparison_row(
-    against: str,
+    kind: str,
     metric: str,
     model: str,
     reference: str,
@@ -252,7 +254,7 @@ def comparison_row(
     level: float,
     *,
     margin: float | None = None,
-    part: str | None = None,
+    label: str | None = None,
     best: str | None = None,
     se: float | None = None,
     df: float | None = None,
@@ -261,11 +263,12 @@ def comparison_row(
 ) -> Row:
     """Return a row of the table `comparisons`: the change of a measure between two sides.
 
-    df: degrees of freedom where interval and p are those of Student's t.
+    kind: of the reference, the column `against`. label: of a slice. df: degrees of freedom where
+    interval and p are those of Student's t.
     """
     return {
-        "against": against,
-        "slice": part,
+        "against": kind,
+        "slice": label,
         "measure": metric,
         "model": model,
         "reference": reference,
@@ -287,15 +290,18 @@ def comparison_row(
 
 def values_and_limits(estimates: Sequence[Estimate]) -> Floats:
     """Return values and limits, (3, m); NaN for none."""
-    rows = [(one.value, one.low, one.high) for one in estimates]
+    rows = [(estimate.value, estimate.low, estimate.high) for estimate in estimates]
     return np.array(rows, np.float64).reshape(-1, 3).T
 
 
 def estimate_or_none(value: float, low: float, high: float, reason: str | None = None) -> Estimate:
     """Return an estimate of numbers that may be NaN; both limits, or none."""
-    ends = (number_or_none(low), number_or_none(high))
+    has_limits = not (math.isnan(low) or math.isnan(high))
     return Estimate(
-        number_or_none(value), *(ends if None not in ends else (None, None)), reason=reason
+        number_or_none(value),
+        float(low) if has_limits else None,
+        float(high) if has_limits else None,
+        reason,
     )
 
 
@@ -372,9 +378,9 @@ def errors_of_rows(
     total = float(n.sum())
     if owners is not None:
         c = int(owners.max(initial=-1)) + 1
-        each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
+        terms = [np.bincount(owners, influence * n, c).astype(np.float64) for influence in f]
         parts = float(c) if c >= FEWEST_CLUSTERS else 0.0
-        return _difference_errors(each, None, total, parts, fewest, flips)
+        return _difference_errors(terms, None, total, parts, fewest, flips)
     if sampling:
         terms = [influence * n for influence in f]
         effective_rows = total**2 / float((n**2).sum())
@@ -399,55 +405,51 @@ class DifferenceSums:
     """Sums over terms of f_i f_j, (f_i - f_j)² and (f_i - f_j)⁴, (k, k) each, and of weights."""
 
     products: Floats
-    apart: Floats
-    powers: Floats
+    squares: Floats
+    fourth_powers: Floats
     mass: float
 
     @classmethod
     def from_terms(cls, f: Sequence[Floats], q: Floats | None) -> DifferenceSums:
         """Add k values of each of r terms, (r,) each, with weights q (r,)."""
-        k, r = len(f), len(f[0])
-        products, third, fourth = (np.zeros((k, k)) for _ in range(3))
-        for start in range(0, r, _BLOCK):
-            some = slice(start, start + _BLOCK)
-            block = np.array([one[some] for one in f])
-            weighed = block if q is None else block * q[some]
-            squares = block * block
-            products += weighed @ block.T
-            third += (weighed * squares) @ block.T  # sums of f_i³ f_j
-            fourth += (weighed * block) @ squares.T
-        own, quarts = np.diag(products), np.diag(fourth)
-        spread = own[:, None] + own[None]
-        apart = spread - 2 * products
-        powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
-        for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
-            squares = (f[i] - f[j]) ** 2
-            for sums, power in ((apart, 1), (powers, 2)):
-                sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
-        return cls(products, apart, powers, float(r) if q is None else float(q.sum()))
+        products, third, fourth = _sums_of_products(f, q)
+        second_moments = np.diag(products)
+        fourth_moments = np.diag(fourth)
+        total_squares = second_moments[:, None] + second_moments[None]
+        squares = total_squares - 2 * products
+        fourth_powers = fourth_moments[:, None] + fourth_moments[None] + 6 * fourth
+        fourth_powers -= 4 * (third + third.T)
+        weights = 1 if q is None else q
+        for i, j in np.argwhere(np.triu(squares < _CLOSE * total_squares, 1)).tolist():
+            pair_squares = (f[i] - f[j]) ** 2
+            squares[i, j] = squares[j, i] = (weights * pair_squares).sum()
+            fourth_powers[i, j] = fourth_powers[j, i] = (weights * pair_squares**2).sum()
+        mass = float(len(f[0])) if q is None else float(q.sum())
+        return cls(products, squares, fourth_powers, mass)
 
-    def __add__(self, other: DifferenceSums) -> DifferenceSums:
+    def __add__(self, further: DifferenceSums) -> DifferenceSums:
         """Return the sums over the terms of both."""
         return DifferenceSums(
-            self.products + other.products,
-            self.apart + other.apart,
-            self.powers + other.powers,
-            self.mass + other.mass,
+            self.products + further.products,
+            self.squares + further.squares,
+            self.fourth_powers + further.fourth_powers,
+            self.mass + further.mass,
         )
 
     def errors(
         self, total: float, parts: float, fewest: float, flips: Floats | None
     ) -> DifferenceErrors:
         """Return the errors of differences: see `errors_of_rows`."""
-        own = np.diag(self.products)
-        apart = np.where(self.apart > _ROUNDING * (own[:, None] + own[None]), self.apart, 0.0)
-        fourth = self.mass * np.maximum(self.powers, 0.0)
-        kurtosis = divide(fourth, np.where(apart > 0, apart**2, np.nan))
+        moments = np.diag(self.products)
+        rounding = _ROUNDING * (moments[:, None] + moments[None])
+        squares = np.where(self.squares > rounding, self.squares, 0.0)
+        fourth_powers = self.mass * np.maximum(self.fourth_powers, 0.0)
+        kurtosis = divide(fourth_powers, np.where(squares > 0, squares**2, np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
             df = drop_small_df(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
         if flips is not None:
-            apart = apart + flips
-        errors = np.sqrt(mean_covariance(apart, total, parts))
+            squares = squares + flips
+        errors = np.sqrt(mean_covariance(squares, total, parts))
         v = mean_covariance(self.products, total, parts)
         largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
         return DifferenceErrors(
@@ -455,8 +457,25 @@ class DifferenceSums:
         )
 
 
+def _sums_of_products(f: Sequence[Floats], q: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Return the sums over terms of f_i f_j, f_i³ f_j and f_i² f_j², (k, k) each."""
+    k = len(f)
+    products = np.zeros((k, k))
+    third = np.zeros((k, k))
+    fourth = np.zeros((k, k))
+    for start in range(0, len(f[0]), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        block = np.array([influence[rows] for influence in f])
+        weighed = block if q is None else block * q[rows]
+        squares = block * block
+        products += weighed @ block.T
+        third += (weighed * squares) @ block.T
+        fourth += (weighed * block) @ squares.T
+    return products, third, fourth
+
+
 def _round_to_digits(x: Floats, size: Floats) -> Floats:
     """Return x rounded relative to `size`, so that row order and other models have no effect."""
-    known = np.isfinite(x) & (size > 0)
-    power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(known, size, 1.0))))
-    return np.where(known, np.round(x * power) / power, x)
+    is_rounded = np.isfinite(x) & (size > 0)
+    power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(is_rounded, size, 1.0))))
+    return np.where(is_rounded, np.round(x * power) / power, x)

@@ -57,12 +57,18 @@ def family_pairs(reference: str | None, models: Sequence[str]) -> PairPlaces:
     if reference is None or reference in EVERY:
         return list(combinations(range(len(models)), 2))
     if reference.endswith(NAMESAKES):
-        of = reference.removesuffix("*")
-        at = {name.removeprefix(of): i for i, name in enumerate(models) if name.startswith(of)}
+        prefix = reference.removesuffix("*")
+        references = {
+            name.removeprefix(prefix): i for i, name in enumerate(models) if name.startswith(prefix)
+        }
         tails = [name.partition(":")[2] for name in models]
-        return [(i, at[tail]) for i, tail in enumerate(tails) if at.get(tail, i) != i]
-    at = {name: i for i, name in enumerate(models) if name == reference}
-    return [(i, place) for place in at.values() for i in range(len(models)) if i != place]
+        return [
+            (i, references[tail]) for i, tail in enumerate(tails) if references.get(tail, i) != i
+        ]
+    if reference not in models:
+        return []
+    position = models.index(reference)
+    return [(i, position) for i in range(len(models)) if i != position]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,18 +150,19 @@ def adjusted_family(
         return None
     first, second = np.array(pairs, np.int64).T
     p = estimates.p_values(first, second)
-    adjusted, each = p.copy(), 1 - (1 - level) / measures
+    adjusted = p.copy()
+    each_level = 1 - (1 - level) / measures
     if not alone:
-        equal = (estimates.known.errors[first, second] == 0) & (p == 1)
-        tested = np.flatnonzero(~np.isnan(p) & ~equal)
-        root, v, place = _by_name(estimates)
+        is_equal = (estimates.pair_errors.errors[first, second] == 0) & (p == 1)
+        tested = np.flatnonzero(~np.isnan(p) & ~is_equal)
+        root, v, positions = _by_name(estimates)
         rng = random_stream(seed, f"family\0{estimates.metric}")
-        i, j = place[[first, second]][:, tested]
-        adjusted[tested], each = joint_maximum_p_values(
-            p[tested], i, j, v, level=each, rng=rng, root=root
+        i, j = positions[[first, second]][:, tested]
+        adjusted[tested], each_level = joint_maximum_p_values(
+            p[tested], i, j, v, level=each_level, rng=rng, root=root
         )
     adjusted = np.minimum(measures * adjusted, 1.0)
-    return PairFamily(estimates, first, second, p, adjusted, level, each)
+    return PairFamily(estimates, first, second, p, adjusted, level, each_level)
 
 
 def joint_maximum_p_values(
@@ -176,14 +183,15 @@ def joint_maximum_p_values(
     if len(p) < 2:
         return p, level
     root = covariance_root(covariance) if root is None else root
-    most = np.sort(_draw_maxima(covariance, root, first, second, rng))
-    n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
+    maxima = np.sort(_draw_maxima(covariance, root, first, second, rng))
+    n = len(maxima) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
     z = np.abs(normal_quantile_array(np.clip(p, 1e-300, 1) / 2))
-    share = (n - np.searchsorted(most, z, side="left")) / n
-    beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may exceed a significant one
-    reach = critical_value(1 - (1 - level) / len(p))
-    reach = min(reach, float(most[-beyond])) if beyond > 0 else reach
-    return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
+    share = (n - np.searchsorted(maxima, z, side="left")) / n
+    exceeding = ceil((1 - level) * n - 1 - 1e-9)  # draws that may exceed a significant one
+    critical = critical_value(1 - (1 - level) / len(p))
+    if exceeding > 0:
+        critical = min(critical, float(maxima[-exceeding]))
+    return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(critical / sqrt(2)))
 
 
 def _draw_maxima(
@@ -192,20 +200,21 @@ def _draw_maxima(
     """Return draws of the largest |Z_i - Z_j| / s_ij over some pairs, (d,)."""
     draws = int(np.clip(_MOST // len(first), _MIN_DRAWS, DRAWS))
     single = np.float32 if len(first) > _SINGLE else np.float64
-    z, variance = np.ascontiguousarray(normal_draws(root, draws, rng).T, single), np.diag(v)
-    most = np.zeros(draws)
+    z = np.ascontiguousarray(normal_draws(root, draws, rng).T, single)
+    variance = np.diag(v)
+    maxima = np.zeros(draws)
     for i in sorted({*first.tolist()}):
-        others = second[first == i]
-        s = np.sqrt(np.maximum(variance[i] + variance[others] - 2 * v[i, others], 0.0))
-        some = s > _EQUAL * np.sqrt(variance[i] + variance[others])
-        bare = rng.standard_normal((draws, int((~some).sum()))).T
-        apart = z[others[some]]
-        apart -= z[i]
-        apart /= s[some, None].astype(single)
-        for one in (apart, bare):
-            for ends in (one.max(axis=0, initial=0.0), -one.min(axis=0, initial=0.0)):
-                np.maximum(most, ends, out=most)
-    return most
+        partners = second[first == i]
+        s = np.sqrt(np.maximum(variance[i] + variance[partners] - 2 * v[i, partners], 0.0))
+        differs = s > _EQUAL * np.sqrt(variance[i] + variance[partners])
+        z_of_equal_pairs = rng.standard_normal((draws, int((~differs).sum()))).T
+        z_of_pairs = z[partners[differs]]
+        z_of_pairs -= z[i]
+        z_of_pairs /= s[differs, None].astype(single)
+        for statistics in (z_of_pairs, z_of_equal_pairs):
+            np.maximum(maxima, statistics.max(axis=0, initial=0.0), out=maxima)
+            np.maximum(maxima, -statistics.min(axis=0, initial=0.0), out=maxima)
+    return maxima
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +259,7 @@ def best_set(
     Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
     Association 106:1602, by draws.
     """
-    v = estimates.known.covariance
+    v = estimates.pair_errors.covariance
     k = len(estimates.models)
     if v is None or not estimates.sign or not np.isfinite(v).all():
         return None
@@ -306,7 +315,7 @@ def _shares_of_first(values: Floats) -> Floats:
 @lru_cache(1)  # of 1,000 models a root takes a second
 def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
     """Return root and V with models sorted by name, V 1 if unknown, and the models' indices."""
-    v = estimates.known.covariance
+    v = estimates.pair_errors.covariance
     order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
     v = np.eye(len(order)) if v is None else v[np.ix_(order, order)]
     return covariance_root(v), v, np.argsort(order)
@@ -322,8 +331,8 @@ def detectable_difference(
     Shapes: as error and df, which broadcast.
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
-    both = (student_quantile(df, level=one) for one in (level, 2 * power - 1))
-    return np.asarray(sum(both) * np.asarray(error, np.float64))
+    quantiles = student_quantile(df, level=level) + student_quantile(df, level=2 * power - 1)
+    return np.asarray(quantiles * np.asarray(error, np.float64))
 
 
 def planned_differences(
@@ -334,7 +343,8 @@ def planned_differences(
     That is with fewer than 10 rows of a class, by which the error is estimated, without an error,
     and where no possible difference is large enough.
     """
-    errors, df = (part[first, second] for part in (estimates.known.errors, estimates.known.df))
+    errors = estimates.pair_errors.errors[first, second]
+    df = estimates.pair_errors.df[first, second]
     detectable = detectable_difference(errors, level=level, df=df)
     is_known = (
         (estimates.fewest >= MIN_PLANNING_ROWS) & (errors > 0) & (detectable < estimates.span)
@@ -350,7 +360,8 @@ def comparable_pairs(
     Others need a p-value, and an error with which the largest possible difference is detected with
     power 0.8. Without an error, of areas, that difference needs a significant p.
     """
-    errors, df = (part[first, second] for part in (estimates.known.errors, estimates.known.df))
+    errors = estimates.pair_errors.errors[first, second]
+    df = estimates.pair_errors.df[first, second]
     p = estimates.p_values(first, second)
     is_detected = ~(detectable_difference(errors, level=level, df=df) >= estimates.span)
     smallest_p = 2 * (1 - 1 / sqrt(2)) ** estimates.fewest  # see `p_values`, of areas at both ends
@@ -410,7 +421,7 @@ def reference_rows(
             continue
         turned = leader == i  # the leader is the reference
         model, compared = (j, i) if turned else (i, j)
-        error = float(estimates.known.errors[i, j])
+        error = float(estimates.pair_errors.errors[i, j])
         yield comparison_row(
             "reference",
             estimates.metric,
@@ -427,8 +438,8 @@ def reference_rows(
 
 
 def slice_reference_rows(
-    inside: Mapping[str, Mapping[str, PairedEstimates]],
-    whole: Mapping[str, PairedEstimates],
+    slice_estimates: Mapping[str, Mapping[str, PairedEstimates]],
+    whole_estimates: Mapping[str, PairedEstimates],
     sizes: Mapping[str, tuple[float, bool]],
     reference: str,
     *,
@@ -438,33 +449,36 @@ def slice_reference_rows(
 ) -> Iterator[Row]:
     """Yield differences of models from the reference within each slice that is large enough.
 
-    p_adjusted: by Benjamini and Hochberg over all slices and models by a measure. inside: by
-    measure and slice. sizes: rows of a slice, and whether it is tested.
+    p_adjusted: by Benjamini and Hochberg over all slices and models by a measure. slice_estimates:
+    by measure and slice. whole_estimates: of all rows, by measure, for the reference `best`. sizes:
+    rows of a slice, and whether it is tested.
     """
-    for metric, by_slice in inside.items():
-        of = reference
+    for metric, by_slice in slice_estimates.items():
+        model = reference
         if reference == BEST:
-            one = whole[metric]
-            of = one.models[int((one.sign * one.values).argmax())]
-        found, changes = list[tuple[str, PairedEstimates, tuple[int, int]]](), list[Change]()
-        for label, one in by_slice.items():
-            pairs: PairPlaces = family_pairs(of, one.models) if sizes[label][1] else ()
-            family = adjusted_family(one, pairs, level=level, seed=seed, alone=True)
+            leading = whole_estimates[metric]
+            model = leading.models[int((leading.sign * leading.values).argmax())]
+        pairs = list[tuple[str, PairedEstimates, tuple[int, int]]]()
+        changes = list[Change]()
+        for label, estimates in by_slice.items():
+            rows, is_tested = sizes[label]
+            positions: PairPlaces = family_pairs(model, estimates.models) if is_tested else ()
+            family = adjusted_family(estimates, positions, level=level, seed=seed, alone=True)
             if family is not None:
-                found += [(label, one, pair) for pair in family.pairs]
-                changes += family.changes(None, sizes[label][0])
-        for (label, one, (i, j)), change in zip(found, adjusted_fdr(changes), strict=True):
+                pairs += [(label, estimates, pair) for pair in family.pairs]
+                changes += family.changes(None, rows)
+        for (label, estimates, (i, j)), change in zip(pairs, adjusted_fdr(changes), strict=True):
             yield comparison_row(
                 "reference",
                 metric,
-                one.models[i],
-                one.models[j],
+                estimates.models[i],
+                estimates.models[j],
                 change,
                 level,
                 margin=margins.get(metric),
-                part=label,
-                df=one.student_df(i, j),
-                method=one.method(i, j, wide=False),
+                label=label,
+                df=estimates.student_df(i, j),
+                method=estimates.method(i, j, wide=False),
             )
 
 
@@ -472,6 +486,6 @@ def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
     """Yield changes with p adjusted over all of them by Benjamini and Hochberg's rule."""
     from clfeval.inference.hypothesis_tests import benjamini_hochberg
 
-    p = np.array([math.nan if one.p is None else one.p for one in changes])
-    for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):
-        yield replace(one, adjusted=number_or_none(q))
+    p = np.array([math.nan if change.p is None else change.p for change in changes])
+    for change, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):
+        yield replace(change, adjusted=number_or_none(q))

@@ -64,7 +64,7 @@ class PairedEstimates:
     measure: Measure
     models: tuple[str, ...]
     values: Floats
-    known: DifferenceErrors
+    pair_errors: DifferenceErrors
     fewest: float
     steps: Floats
     sizes: Floats
@@ -95,7 +95,7 @@ class PairedEstimates:
         where the exact test does not exclude it at the level.
         """
         d = self._differences(first, second)
-        s = self.known.errors[first, second]
+        s = self.pair_errors.errors[first, second]
         df = np.asarray(self._quantile_df(first, second))
         most = no_differing_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
@@ -157,13 +157,14 @@ class PairedEstimates:
 
     def _p_values_by_error(self, first: Ints, second: Ints) -> Floats:
         """Return the p-values of pairs by the errors of their differences, or by their limits."""
-        s = self.known.errors[first, second]
+        s = self.pair_errors.errors[first, second]
         df = np.asarray(self._quantile_df(first, second))
         d = self._differences(first, second)
         d = np.sign(d) * np.maximum(np.abs(d) - self._bound(first, second), 0.0)
         free = np.where(df > 0, df, np.nan)
         if self.limits is not None:
-            low, high = self.limits.low[first, second], self.limits.high[first, second]
+            low = self.limits.low[first, second]
+            high = self.limits.high[first, second]
             p = p_from_limits(d, low, high, free, level=self.limits.level)
         else:
             p = t_p_values(d, s, df)
@@ -178,7 +179,7 @@ class PairedEstimates:
     def method(self, first: int, second: int, *, wide: bool) -> str:
         """Return the method of the confidence limits of a pair."""
         limits = self.limits
-        if not self.known.errors[first, second] and not wide:
+        if not self.pair_errors.errors[first, second] and not wide:
             if not self._differences(first, second):
                 return NO_ROW
             if limits is None or np.isnan(limits.low[first, second]):
@@ -196,11 +197,11 @@ class PairedEstimates:
     def student_df(self, first: int, second: int) -> float | None:
         """Return the degrees of freedom of Student's t of a pair; None of another method."""
         df = float(self._quantile_df(first, second))
-        return df if 0 < df < np.inf and self.known.errors[first, second] > 0 else None
+        return df if 0 < df < np.inf and self.pair_errors.errors[first, second] > 0 else None
 
     def _quantile_df(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return the degrees of freedom of the quantiles of pairs, infinite of normal ones."""
-        df = self.known.df[first, second]
+        df = self.pair_errors.df[first, second]
         if self.limits is not None and self.limits.normal:
             return np.full_like(df, np.inf)
         return np.asarray(df)
@@ -213,15 +214,17 @@ class PairedEstimates:
 
     def _differences(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return differences of values, 0 where only rounding differs."""
-        one, other = self.values[first], self.values[second]
-        return np.where(np.abs(one - other) > _EQUAL_VALUES * np.abs(one), one - other, 0.0)
+        first_values = self.values[first]
+        d = first_values - self.values[second]
+        return np.where(np.abs(d) > _EQUAL_VALUES * np.abs(first_values), d, 0.0)
 
     def _fixed(self, first: Ints, second: Ints) -> Bools:
         """Return which pairs of areas differ though both have a standard error of 0."""
-        assert self.known.covariance is not None
-        still = np.diag(self.known.covariance) == 0
-        both = still[first] & still[second] & (self._differences(first, second) != 0)
-        return np.asarray(both & (self.known.df[first, second] > 0))
+        assert self.pair_errors.covariance is not None
+        has_no_error = np.diag(self.pair_errors.covariance) == 0
+        differs = self._differences(first, second) != 0
+        has_df = self.pair_errors.df[first, second] > 0
+        return np.asarray(has_no_error[first] & has_no_error[second] & differs & has_df)
 
     def _areas(
         self, first: Ints, second: Ints, lower: Floats, upper: Floats, level: float
@@ -235,15 +238,15 @@ class PairedEstimates:
         square-and-add alone.
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
-        assert self.known.covariance is not None
-        s = self.known.errors[first, second]
-        errors = np.sqrt(np.diag(self.known.covariance))
+        assert self.pair_errors.covariance is not None
+        s = self.pair_errors.errors[first, second]
+        errors = np.sqrt(np.diag(self.pair_errors.covariance))
         distance = np.minimum(self.values - self.measure.low, self.measure.high - self.values)
         near_end = distance < MIN_ERRORS_FROM_END * errors
         certain = self._fixed(first, second)
         unreliable = (self.fewest < ENOUGH) | near_end[first] | near_end[second]
         wide = certain | ((s > 0) & unreliable)
-        rho = divide(self.known.covariance[first, second], errors[first] * errors[second])
+        rho = divide(self.pair_errors.covariance[first, second], errors[first] * errors[second])
         _, low, high = measure_difference(
             *self._area_limits(first, errors[first], level),
             *self._area_limits(second, errors[second], level),
@@ -362,16 +365,19 @@ class RateEstimates:
         where they differ in none.
         Source: the delta method; half a row: Agresti and Min 2005, Statistics in Medicine 24:729.
         """
-        i, j, rates = self.models[first], self.models[second], self.rates
+        i = self.models[first]
+        j = self.models[second]
+        rates = self.rates
         w = np.concatenate([self.slopes[:, first], -self.slopes[:, second]])  # tp, fp; tp, fp
         jumps = (self.jumps[:, first] ** 2 + self.jumps[:, second] ** 2) / 2
         if rates.differ is None:
             v = np.concatenate([rates.covariance[:, i], rates.covariance[:, j]])
-            squares, differ = (w**2 * v).sum(axis=0), np.ones((2, len(i)), bool)
+            squares = (w**2 * v).sum(axis=0)
+            differ = np.ones((2, len(i)), bool)
         else:
             k = rates.differ.shape[-1]
-            at = np.stack([i % k, i % k + k, j % k, j % k + k])
-            v = rates.covariance[i // k, at[:, None], at]
+            positions = np.stack([i % k, i % k + k, j % k, j % k + k])  # of tp, fp; tp, fp
+            v = rates.covariance[i // k, positions[:, None], positions]
             squares = np.maximum(np.einsum("am,abm,bm->m", w, v, w), 0.0)
             differ = rates.differ[:, i, j % k]
         sizes = np.minimum(rates.sizes[:, i], rates.sizes[:, j]).min(axis=0)
@@ -382,7 +388,8 @@ class RateEstimates:
         self, first: Ints, second: Ints, *, level: float
     ) -> tuple[Floats, Floats, Floats]:
         """Return differences of pairs with limits as of `PairedEstimates.intervals`, (q,) each."""
-        d, span = self.values[first] - self.values[second], self.measure.high - self.measure.low
+        d = self.values[first] - self.values[second]
+        span = self.measure.high - self.measure.low
         sizes = self.rates.sizes[:, self.models[first]].T
         most = no_differing_row_limit(self.steps[:, first].T, sizes, level)
         low, high = t_limits(d, *self.errors(first, second), most, level)
@@ -392,24 +399,26 @@ class RateEstimates:
         """Return the two-sided p-values of differences of pairs, (q,)."""
         return t_p_values(self.values[first] - self.values[second], *self.errors(first, second))
 
-    def paired(self, name: str, places: Ints) -> PairedEstimates:
-        """Return the estimates of the k models at `places`: of one part, at one class ratio."""
-        models, names, a = self.models[places], self.rates.counts.models, self.slopes[:, places]
-        k, v = len(models), self.rates.covariance
-        s, df = self.errors(np.repeat(places, k), np.tile(places, k))
+    def paired(self, name: str, positions: Ints) -> PairedEstimates:
+        """Return the estimates of the k models at `positions`: of one part, at one class ratio."""
+        models = self.models[positions]
+        k = len(models)
+        s, df = self.errors(np.repeat(positions, k), np.tile(positions, k))
+        slopes = self.slopes[:, positions]
+        v = self.rates.covariance
         if self.rates.differ is None:
-            covariance = np.diag((a**2 * v[:, models]).sum(axis=0))
+            covariance = np.diag((slopes**2 * v[:, models]).sum(axis=0))
         else:
-            w = np.hstack([np.diag(a[0]), np.diag(a[1])])
+            w = np.hstack([np.diag(slopes[0]), np.diag(slopes[1])])
             covariance = w @ v[models[0] // k] @ w.T
         sizes = self.rates.sizes[:, models].T
         return PairedEstimates(
             name,
             self.measure,
-            tuple(names[i] for i in models.tolist()),
-            self.values[places],
+            tuple(self.rates.counts.models[i] for i in models.tolist()),
+            self.values[positions],
             DifferenceErrors(s.reshape(k, k), df.reshape(k, k), covariance),
             float(sizes.min()),
-            self.steps[:, places].T,
+            self.steps[:, positions].T,
             sizes,
         )

@@ -142,7 +142,7 @@ def _row_hint(problem: Problem, hints: Mapping[str, str]) -> str | None:
 
 def _quoted_value(problem: Problem) -> str:
     """Return the value that a problem quotes."""
-    quotation = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
+    quotation = re.match(r"'(.*?)' (?:is|already|differs) ", problem.message, re.DOTALL)
     return quotation[1] if quotation else ""
 
 

@@ -40,7 +40,7 @@ class Estimate:
     def negative(self) -> Estimate:
         """Return minus the value, with its limits exchanged."""
         value, low, high = (
-            None if end is None else -end for end in (self.value, self.high, self.low)
+            None if number is None else -number for number in (self.value, self.high, self.low)
         )
         return Estimate(value, low, high, self.reason)
 
@@ -133,8 +133,8 @@ class Document:
     @property
     def passed(self) -> bool:
         """True if no gate failed, nothing is ambiguous, and no run of a batch failed."""
-        asked = self.summary.get("ambiguities") or self.summary.get("failed")
-        return not any(gate.failed for gate in self.gates) and not asked
+        has_problem = bool(self.summary.get("ambiguities") or self.summary.get("failed"))
+        return not has_problem and not any(gate.failed for gate in self.gates)
 
     def unsliced_rows(self, table: str) -> Rows:
         """Return the rows of a table for all rows of the data, without slices."""
@@ -148,7 +148,7 @@ class Document:
             "version": self.version,
             "signature": self.signature,
             "answer": [sentence.stored() for sentence in self.answer],
-            "inputs": [asdict(item) for item in self.inputs],
+            "inputs": [asdict(file) for file in self.inputs],
             **({} if self.truth is None else {"truth": self.truth}),
             "parameters": dict(self.parameters),
             "summary": dict(self.summary),
@@ -165,9 +165,10 @@ class Document:
     def to_dict(self) -> dict[str, Any]:
         """Return the whole document as plain dictionaries, lists, numbers and text."""
         tables = {name: [plain_row(row) for row in rows] for name, rows in self.tables.items()}
-        found = {**self.head(), "tables": tables, **self.tail()}
-        methods = {name: one.to_dict() for name, one in self.methods.items()}
-        return {**found, "methods": methods} if methods else found
+        document = {**self.head(), "tables": tables, **self.tail()}
+        if self.methods:
+            document["methods"] = {name: result.to_dict() for name, result in self.methods.items()}
+        return document
 
     def json_lines(self) -> Iterator[str]:
         """Yield the JSON document in pieces, one table row per line (full precision, no NaN)."""
@@ -181,9 +182,9 @@ class Document:
         yield "\n  }"
         for key, value in self.tail().items():
             yield f",\n  {dumps(key)}: {dumps(value)}"
-        for number, (name, one) in enumerate(self.methods.items()):
+        for number, (name, result) in enumerate(self.methods.items()):
             yield (",\n" if number else ',\n  "methods": {\n') + f"{dumps(name)}: "
-            yield from one.json_lines()
+            yield from result.json_lines()
         yield "}\n}\n" if self.methods else "\n}\n"
 
     def to_json(self) -> str:
@@ -248,8 +249,9 @@ def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
     if isinstance(rows, RowsBySlice):
         rows = cast("Sequence[R]", rows.first)
     rows = rows_where(rows, "slice", None)
-    there = {*column_values(rows, "population")}
-    return rows_where(rows, "population", next(filter(there.__contains__, POPULATIONS), None))
+    present = {*column_values(rows, "population")}
+    representative = next((name for name in POPULATIONS if name in present), None)
+    return rows_where(rows, "population", representative)
 
 
 def as_estimate(cell: object) -> Estimate:
@@ -271,17 +273,18 @@ def sort_value(cell: object) -> float | None:
 
 def comparable_rows(rows: Sequence[R]) -> Sequence[R]:
     """Return whole-table rows at the same odds for all models: 1:1 if the sample's differ."""
-    here = whole_table_rows(rows)
-    if len(here) and here[0].get("population") == "sample":
-        odds = {row["odds"] for row in here}
+    whole_rows = whole_table_rows(rows)
+    if len(whole_rows) and whole_rows[0].get("population") == "sample":
+        odds = {row["odds"] for row in whole_rows}
         if len(odds) > 1 or None in odds:  # models with rows of a single class have no odds
             return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
-    return here
+    return whole_rows
 
 
-def short_answer(said: Sequence[Answer]) -> str:
+def short_answer(answer: Sequence[Answer]) -> str:
     """Return the first sentence of an answer, and the second if it qualifies the first."""
-    return " ".join(one.text for i, one in enumerate(said[:2]) if not i or one.code in WITH_FIRST)
+    second = [sentence for sentence in answer[1:2] if sentence.code in WITH_FIRST]
+    return " ".join(sentence.text for sentence in (*answer[:1], *second))
 
 
 def plain_row(row: Row) -> dict[str, Any]:
@@ -296,8 +299,8 @@ def dumps(value: object) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-def _read_records(record: type[T], items: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
-    return tuple(read_record(record, item) for item in items)
+def _read_records(record: type[T], dictionaries: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
+    return tuple(read_record(record, values) for values in dictionaries)
 
 
 def _with_models(sentence: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -394,17 +397,17 @@ class Gate:
     @property
     def measure(self) -> str:
         """The measure the gate limits, without the part of it."""
-        ends = (f".{part}" for part in PARTS if self.metric.endswith(f".{part}"))
-        return self.metric.removesuffix(next(ends, ""))
+        suffixes = (f".{part}" for part in PARTS if self.metric.endswith(f".{part}"))
+        return self.metric.removesuffix(next(suffixes, ""))
 
     @property
     def subject(self) -> str:
         """The subject of the gate: run, model, measure, slice and part."""
-        who = "".join(f"{one}: " for one in (self.run, self.model) if one)
-        who = f"any of {self.among}: {who}" if self.among else who
+        model = "".join(f"{name}: " for name in (self.run, self.model) if name)
+        model = f"any of {self.among}: {model}" if self.among else model
         if self.slice is None:
-            return f"{who}{self.metric}"
-        return f"{who}{self.measure}[{self.slice}]{self.metric.removeprefix(self.measure)}"
+            return f"{model}{self.metric}"
+        return f"{model}{self.measure}[{self.slice}]{self.metric.removeprefix(self.measure)}"
 
     @property
     def bound(self) -> str:

@@ -22,7 +22,9 @@ class RowWithLateCells(LazyRow):
         self, first_cells: LazyRow, late_names: Sequence[str], late_cells: Callable[[], LazyRow]
     ) -> None:
         """Keep the first cells, and the function that computes the late ones."""
-        self._first_cells, self._late_names, self._late_cells = first_cells, late_names, late_cells
+        self._first_cells = first_cells
+        self._late_names = late_names
+        self._late_cells = late_cells
 
     def __getitem__(self, name: str) -> Any:
         """Return a cell."""
@@ -56,7 +58,9 @@ class LazyRows(Sequence[LazyRow]):
         self, length: int, make_row: Callable[[int], LazyRow], columns: CellColumns | None = None
     ) -> None:
         """Keep the number of rows, the function that makes row i, and the columns at hand."""
-        self._length, self._make_row, self.columns = length, make_row, columns or {}
+        self._length = length
+        self._make_row = make_row
+        self.columns = columns or {}
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -74,10 +78,10 @@ class LazyRows(Sequence[LazyRow]):
             raise IndexError(index)
         return self._make_row(index % self._length)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, rows: object) -> bool:
         """Compare with another sequence, row by row."""
-        if isinstance(other, Sequence) and not isinstance(other, str):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        if isinstance(rows, Sequence) and not isinstance(rows, str):
+            return len(self) == len(rows) and all(a == b for a, b in zip(self, rows, strict=True))
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -91,14 +95,8 @@ def deferred_rows(
     length: int, make: Callable[[], Sequence[LazyRow]], columns: CellColumns | None = None
 ) -> LazyRows:
     """Return `length` lazy rows, all made when the first of them is read."""
-    made: list[Sequence[LazyRow]] = []
-
-    def row(i: int) -> LazyRow:
-        if not made:
-            made.append(make())
-        return made[0][i]
-
-    return LazyRows(length, row, columns)
+    rows = cache(make)
+    return LazyRows(length, lambda i: rows()[i], columns)
 
 
 def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
@@ -111,14 +109,14 @@ def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
 def rows_where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
     """Return the rows with a value in a column, or all rows if there is no such column."""
     cells = column_values(rows, name)
-    places = [i for i, cell in enumerate(cells) if cell == value]
-    if len(places) == len(cells):
+    positions = [i for i, cell in enumerate(cells) if cell == value]
+    if len(positions) == len(cells):
         return rows
     if isinstance(rows, LazyRows) and name in rows.columns:  # each made on access
-        columns = {key: [known[i] for i in places] for key, known in rows.columns.items()}
-        found = LazyRows(len(places), lambda i: rows[places[i]], columns)
-        return cast("Sequence[R]", found)
-    return [rows[i] for i in places]
+        columns = {key: [column[i] for i in positions] for key, column in rows.columns.items()}
+        lazy_rows = LazyRows(len(positions), lambda i: rows[positions[i]], columns)
+        return cast("Sequence[R]", lazy_rows)
+    return [rows[i] for i in positions]
 
 
 def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyRows:
@@ -129,26 +127,31 @@ def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> La
         part = bisect_right(starts, i) - 1
         return parts[part][2][i - starts[part]]
 
-    columns = (chain.from_iterable([one[k]] * len(one[2]) for one in parts) for k in (0, 1))
-    return LazyRows(starts[-1], row, dict(zip(("slice", "model"), map(list, columns), strict=True)))
+    slices: list[str | None] = []
+    models: list[str] = []
+    for label, model, rows in parts:
+        slices += [label] * len(rows)
+        models += [model] * len(rows)
+    return LazyRows(starts[-1], row, {"slice": slices, "model": models})
 
 
 class RowsBySlice(LazyRows):
     """The rows of the whole table, followed by those of its slices, which are made on access."""
 
-    __slots__ = ("_every", "first")
+    __slots__ = ("_all_rows", "first")
 
     def __init__(self, first: Sequence[LazyRow], others: Callable[[], Sequence[LazyRow]]) -> None:
         """Keep the rows of the whole table, and the function that makes those of the slices."""
-        self.first, self.columns = first, {}
-        self._every = cache(lambda: [*first, *others()])
+        self.first = first
+        self.columns = {}
+        self._all_rows = cache(lambda: [*first, *others()])
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self._every())
+        return len(self._all_rows())
 
     def __getitem__(self, index: Any) -> Any:
         """Return rows; those of the slices are not made for the first row."""
-        first = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
-        known = isinstance(first, int) and 0 <= first < len(self.first)
-        return (self.first if known else self._every())[index]
+        last = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
+        is_in_first = isinstance(last, int) and 0 <= last < len(self.first)
+        return (self.first if is_in_first else self._all_rows())[index]

@@ -69,10 +69,11 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
 @cache_last_call
 def _finite_scores(scores: Counts, positives: Counts, negatives: Counts) -> Any:
     """Return log odds, positives and negatives of scores with log odds, as three arrays."""
-    inner, found = log_odds_slice(scores), np.empty(3, object)
-    for i, one in enumerate((log_odds(scores), positives, negatives)):
-        found[i] = one[..., inner]
-    return found
+    inner = log_odds_slice(scores)
+    columns = np.empty(3, object)
+    for i, column in enumerate((log_odds(scores), positives, negatives)):
+        columns[i] = column[..., inner]
+    return columns
 
 
 def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -83,45 +84,47 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     Its variance is the sandwich's; 0 for rows without log odds. NaN as the slope is.
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
-    counts, finite = (scores, positives, negatives), _finite_scores(scores, positives, negatives)
-    _, mean, steep = _sandwich(*finite)[:3].tolist()
-    return _line_influence(*counts, fit_line(*finite), -mean * steep, steep, _sandwich(*finite))
+    finite = _finite_scores(scores, positives, negatives)
+    sums = _sandwich(*finite)
+    _, mean, steep = sums[:3].tolist()
+    counts = scores, positives, negatives
+    return _line_influence(counts, fit_line(*finite), -mean * steep, steep, sums)
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
-    counts, finite = (scores, positives, negatives), _finite_scores(scores, positives, negatives)
-    level, mean, steep = _sandwich(*finite)[:3].tolist()
-    line, c = fit_line(*finite), level + mean**2 * steep
-    return _line_influence(*counts, line, c, -mean * steep, _sandwich(*finite))
+    finite = _finite_scores(scores, positives, negatives)
+    sums = _sandwich(*finite)
+    level, mean, steep = sums[:3].tolist()
+    c = level + mean**2 * steep
+    counts = scores, positives, negatives
+    return _line_influence(counts, fit_line(*finite), c, -mean * steep, sums)
 
 
 def _line_influence(
-    scores: Counts,
-    positives: Counts,
-    negatives: Counts,
-    ab: Floats,
-    c: float,
-    d: float,
-    sums: Floats,
+    counts: tuple[Counts, Counts, Counts], ab: Floats, c: float, d: float, sums: Floats
 ) -> Influence:
     """Return (y - mu) (c + d x), scaled to M rows, of rows with log odds; 0 for other rows.
 
-    sums: those of `fisher_information`.
+    counts: scores, positives and negatives. sums: those of `fisher_information`.
     """
-    x, inner, (a, b) = log_odds(scores), log_odds_slice(scores), ab.tolist()
-    part = positives[inner].sum() + negatives[inner].sum()
-    times = float(divide(positives.sum() + negatives.sum(), part))
-    c, d = c * times, d * times
+    scores, positives, negatives = counts
+    x = log_odds(scores)
+    inner = log_odds_slice(scores)
+    a, b = ab.tolist()
+    inner_rows = positives[inner].sum() + negatives[inner].sum()
+    factor = float(divide(positives.sum() + negatives.sum(), inner_rows))
+    c, d = c * factor, d * factor
 
-    def each(at: Ints | slice, y: bool) -> Floats:
-        found = (y - fitted_probabilities(x[at], a, b)) * (c + d * x[at])
-        within = np.arange(len(x))[at] if isinstance(at, slice) else at
-        return np.asarray(found * ((within >= inner.start) & (within < inner.stop)))
+    def values_at(indices: Ints | slice, y: bool) -> Floats:
+        influence = (y - fitted_probabilities(x[indices], a, b)) * (c + d * x[indices])
+        numbers = np.arange(len(x))[indices] if isinstance(indices, slice) else indices
+        return np.asarray(influence * ((numbers >= inner.start) & (numbers < inner.stop)))
 
-    at = c + d * float(sums[3])
-    powers = sum_of_powers(2, at, d, sums[4:7]), sum_of_powers(4, at, d, sums[7:])
-    return Influence(len(x), each, lambda: powers)
+    shift = c + d * float(sums[3])
+    squares = sum_of_powers(2, shift, d, sums[4:7])
+    fourth_powers = sum_of_powers(4, shift, d, sums[7:])
+    return Influence(len(x), values_at, lambda: (squares, fourth_powers))
 
 
 @cache_last_call
@@ -133,9 +136,9 @@ def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts)
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     x, pos, neg = _finite_scores(scores, positives, negatives)
     a = fit_intercept(x, pos, neg)
-    found = fisher_information(x, pos, neg, float(a), 1.0, free=False)
+    sums = fisher_information(x, pos, neg, float(a), 1.0, free=False)
     ab = np.array([a, 1.0])
-    return _line_influence(scores, positives, negatives, ab, found[0], 0.0, found)
+    return _line_influence((scores, positives, negatives), ab, sums[0], 0.0, sums)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -151,9 +154,10 @@ def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on observed / expected, (y - O/E p) / mean p."""
     counts = scores, positives, negatives
-    ratio, each = oe_ratio(*counts), mean_class_loss(given_probabilities, *counts)
+    ratio = oe_ratio(*counts)
     ratio = np.where(np.isfinite(ratio), ratio, np.nan)
-    return loss_influence(given_probabilities, counts, *divide([-ratio, 1, 0], each))
+    mean_p = mean_class_loss(given_probabilities, *counts)
+    return loss_influence(given_probabilities, counts, *divide([-ratio, 1, 0], mean_p))
 
 
 def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
@@ -170,8 +174,8 @@ def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
 def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
     """Return the maximum |share of positives - mean probability| over bins; else as `ece`."""
     gap, n, _ = _bin_sums(scores, positives, negatives, bins)
-    apart = np.divide(np.abs(gap), n, out=np.zeros_like(gap), where=n > 0)
-    return np.where(n.sum(axis=-1) > 0, apart.max(axis=-1, initial=0.0), np.nan)
+    errors = np.divide(np.abs(gap), n, out=np.zeros_like(gap), where=n > 0)
+    return np.where(n.sum(axis=-1) > 0, errors.max(axis=-1, initial=0.0), np.nan)
 
 
 def ece_debiased(
@@ -186,7 +190,8 @@ def ece_debiased(
     approximation of their program, here without its random draws.
     """
     gap, n, hits = _bin_sums(scores, positives, negatives, bins)
-    d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
+    d = np.divide(np.abs(gap), n, out=np.zeros_like(n), where=n > 0)
+    o = np.divide(hits, n, out=np.zeros_like(n), where=n > 0)
     s = np.sqrt(np.divide(o * (1 - o) * row, n, out=np.zeros_like(n), where=n > 0))
     z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
     expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
@@ -209,9 +214,9 @@ def _group_sums(
     scores: Counts, positives: Counts, negatives: Counts, starts: Ints
 ) -> tuple[Floats, Floats, Floats]:
     """Return positives, rows and expected positives of groups of neighbouring scores, (..., g)."""
-    both = positives + negatives
-    parts = positives, both, both * check_probabilities(scores)
-    hits, n, expected = (np.add.reduceat(x, starts, axis=-1, dtype=np.float64) for x in parts)
+    rows = positives + negatives
+    columns = positives, rows, rows * check_probabilities(scores)
+    hits, n, expected = (np.add.reduceat(x, starts, axis=-1, dtype=np.float64) for x in columns)
     return hits, n, expected
 
 
@@ -232,9 +237,10 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
         np.bincount(tables.ravel(), part.ravel(), _DECILES * len(tables)).reshape(-1, _DECILES)
         for part in (pos, expected, n)
     )
-    apart, spread = (o - e) ** 2, e * (1 - divide(e, np.maximum(m, 1)))
-    each = np.where(apart > 0, divide(apart, np.maximum(spread, 0.0)), 0.0)
-    return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape) / row, np.nan)
+    squares = (o - e) ** 2
+    variances = np.maximum(e * (1 - divide(e, np.maximum(m, 1))), 0.0)
+    terms = np.where(squares > 0, divide(squares, variances), 0.0)
+    return np.where(rows > 0, terms.sum(axis=-1).reshape(rows.shape) / row, np.nan)
 
 
 def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
@@ -397,23 +403,23 @@ COVERAGE = 0.8  # the default
 DIGITS = 14  # of a confidence: .3 and .7 have the same, though 1 - .7 is not .3 in binary digits
 
 
-def risk_coverage_area(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
+def risk_coverage_area(confidence: Floats, right: Counts, errors: Counts) -> Floats:
     """Return the area under the risk-coverage curve: the mean risk over all distinct coverages.
 
     risk(c) = errors / rows among the rows whose confidence is at least c
 
-    Shapes: confidence (m,); right and wrong (..., m). Range 0..1, best 0; NaN without rows.
+    Shapes: confidence (m,); right and errors (..., m). Range 0..1, best 0; NaN without rows.
     Source: El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605, the curve;
     Geifman, Uziel and El-Yaniv 2019, ICLR, the mean.
     """
-    missed, rows = _from_the_surest(confidence, right, wrong)
-    there = rows > 0  # no new coverage where a resample has no row
-    risk = divide(missed.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
-    return divide((risk * there).sum(axis=-1), there.sum(axis=-1))
+    errors, rows = _descending_confidence(confidence, right, errors)
+    has_rows = rows > 0  # no new coverage where a resample has no row
+    risk = divide(errors.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
+    return divide((risk * has_rows).sum(axis=-1), has_rows.sum(axis=-1))
 
 
 def confident_accuracy(
-    confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
+    confidence: Floats, right: Counts, errors: Counts, coverage: float = COVERAGE
 ) -> Floats:
     """Return the accuracy of the given share of rows with the highest confidence; 0..1, best 1.
 
@@ -422,22 +428,25 @@ def confident_accuracy(
     """
     if not 0 < coverage <= 1:
         raise ValueError(f"the coverage {coverage:g} is not above 0 and at most 1")
-    missed, rows = _from_the_surest(confidence, right, wrong)
-    room = coverage * rows.sum(axis=-1)
-    taken = np.clip(room[..., None] - (rows.cumsum(axis=-1) - rows), 0, rows)
-    share = np.divide(taken, rows, out=np.zeros_like(rows), where=rows > 0)
-    return np.asarray(1 - divide((missed * share).sum(axis=-1), room))
+    errors, rows = _descending_confidence(confidence, right, errors)
+    classified = coverage * rows.sum(axis=-1)
+    more_confident = rows.cumsum(axis=-1) - rows
+    included = np.clip(classified[..., None] - more_confident, 0, rows)
+    share = np.divide(included, rows, out=np.zeros_like(rows), where=rows > 0)
+    return np.asarray(1 - divide((errors * share).sum(axis=-1), classified))
 
 
-def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
+def _descending_confidence(
+    confidence: Floats, right: Counts, errors: Counts
+) -> tuple[Floats, Floats]:
     """Return errors and rows at each distinct confidence, in descending order."""
     order = np.argsort(-confidence, kind="stable")
-    first = distinct_starts(-confidence[order])
-    missed, rows = (
-        np.add.reduceat(part[..., order], first, axis=-1, dtype=np.float64)
-        for part in (wrong, right + wrong)
+    starts = distinct_starts(-confidence[order])
+    error_sums, row_sums = (
+        np.add.reduceat(counts[..., order], starts, axis=-1, dtype=np.float64)
+        for counts in (errors, right + errors)
     )
-    return missed, rows
+    return error_sums, row_sums
 
 
 def _likelier_class(
@@ -447,9 +456,9 @@ def _likelier_class(
     p = check_probabilities(scores)
     pos, neg, _ = sum_at_scores(p, positives, negatives)
     p = p[distinct_starts(p)]
-    yes = p >= 0.5  # the default threshold
-    sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
-    return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
+    is_positive = p >= 0.5  # the default threshold
+    confidence = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
+    return confidence, np.where(is_positive, pos, neg), np.where(is_positive, neg, pos)
 
 
 def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -473,16 +482,22 @@ def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floa
     Above 0 overconfident, below 0 underconfident; NaN without rows. Errors: as `aurc`.
     Source: Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22.
     """
-    sure, right, wrong = _likelier_class(scores, positives, negatives)
-    rows = right + wrong
-    return divide((rows * sure - right).sum(axis=-1), rows.sum(axis=-1))
+    confidence, right, errors = _likelier_class(scores, positives, negatives)
+    rows = right + errors
+    return divide((rows * confidence - right).sum(axis=-1), rows.sum(axis=-1))
 
 
 def overconfidence_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the overconfidence, that of a mean: max(p, 1 - p) - right - mean."""
-    p, mean = check_probabilities(scores), overconfidence(scores, positives, negatives)
-    sure, yes = np.maximum(p, 1 - p), p >= 0.5
-    return Influence(len(p), lambda at, y: sure[at] - (yes[at] == y) - mean)
+    p = check_probabilities(scores)
+    mean = overconfidence(scores, positives, negatives)
+    confidence = np.maximum(p, 1 - p)
+    is_positive = p >= 0.5
+
+    def values_at(indices: Ints | slice, y: bool) -> Floats:
+        return np.asarray(confidence[indices] - (is_positive[indices] == y) - mean)
+
+    return Influence(len(p), values_at)
 
 
 _YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605"

@@ -168,7 +168,7 @@ def fit_isotonic(
     x = scores[has_rows]
     blocks = isotonic_shares(x, positives[has_rows], negatives[has_rows])
     shares = _shares_with_prior(blocks, float(positives.sum() / total), prior_rows)
-    knots = np.column_stack([x[blocks.starts], x[blocks.ends - 1]]).ravel()
+    knots = np.column_stack([x[blocks.starts], x[blocks.stops - 1]]).ravel()
     levels = np.repeat(shares, 2)
     is_new = np.append(True, np.diff(knots) > 0)
     return StepCalibrator(knots[is_new], levels[is_new])

@@ -97,7 +97,7 @@ CATALOG: Mapping[str, Measure] = {
     )
 }
 
-_AT_CUT = r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)"
+_AT_THRESHOLD = r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)"
 _TASK = r"^(binary|multiclass|multilabel)(?=[a-z])"  # of torchmetrics
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z][a-z])"
 # names for two different areas under the precision-recall curve
@@ -135,11 +135,11 @@ def requested_measure(name: str) -> Measure | None:
 def equivalent_names(name: str) -> list[str]:
     """Return all names of a measure in results: the given one, ids, then aliases."""
     direct = _measures_named(name)
-    firsts = [one.twin or one.id for one in direct]
-    twins = (m for first in firsts for m in CATALOG.values() if first in (m.id, m.twin))
-    found = {m.id: m for m in (*direct, *twins)}
-    aliases = (alias for m in found.values() for alias in m.aliases)
-    return list(dict.fromkeys([name, *found, *aliases]))
+    originals = [measure.twin or measure.id for measure in direct]
+    twins = (m for original in originals for m in CATALOG.values() if original in (m.id, m.twin))
+    measures = {measure.id: measure for measure in (*direct, *twins)}
+    aliases = (alias for measure in measures.values() for alias in measure.aliases)
+    return list(dict.fromkeys([name, *measures, *aliases]))
 
 
 def suggest_name(name: str, names: Iterable[str]) -> str | None:
@@ -150,11 +150,14 @@ def suggest_name(name: str, names: Iterable[str]) -> str | None:
 
 def threshold_hint(name: str) -> str | None:
     """Return a hint for a name with a threshold, as `sensitivity@0.1` or `f1:t=.2`, or None."""
-    found = re.fullmatch(_AT_CUT, name.strip())
-    measure = find_measure(found[1]) if found else None
-    if found and measure and measure.needs == "confusion":
-        return f"use {OPTION}--threshold {found[2]}{END} and the measure '{found[1]}'"
-    return None
+    match = re.fullmatch(_AT_THRESHOLD, name.strip())
+    if match is None:
+        return None
+    stem, threshold = match.groups()
+    measure = find_measure(stem)
+    if measure is None or measure.needs != "confusion":
+        return None
+    return f"use {OPTION}--threshold {threshold}{END} and the measure '{stem}'"
 
 
 def measure_title(name: str, beta: float | None = None) -> str:
@@ -164,34 +167,40 @@ def measure_title(name: str, beta: float | None = None) -> str:
     return CATALOG[name].title
 
 
-def match_measure(name: str, known: Sequence[str]) -> str | None:
-    """Return the id in `known` that a name means, by id, title, alias or twin; or None."""
-    asked, same = {name.casefold(), normalize_name(name)}, equivalent_names(name)
-    exact = (one for one in known if asked & _typed_names(CATALOG[one]))
-    return next(exact, None) or next((one for one in known if one in same), None)
+def match_measure(name: str, ids: Sequence[str]) -> str | None:
+    """Return which of these ids a name means, by id, title, alias or twin; or None."""
+    spellings = {name.casefold(), normalize_name(name)}
+    exact = next(
+        (measure_id for measure_id in ids if spellings & _typed_names(CATALOG[measure_id])), None
+    )
+    if exact is not None:
+        return exact
+    equivalents = equivalent_names(name)
+    return next((measure_id for measure_id in ids if measure_id in equivalents), None)
 
 
-def all_spellings(known: Sequence[str]) -> list[str]:
+def all_spellings(ids: Sequence[str]) -> list[str]:
     """Return all accepted names of some measures: ids, then aliases and twins."""
-    return list(dict.fromkeys([*known, *(name for one in known for name in equivalent_names(one))]))
+    names = (name for measure_id in ids for name in equivalent_names(measure_id))
+    return list(dict.fromkeys([*ids, *names]))
 
 
 def measure_functions(needs: Needs, **settings: object) -> dict[str, Callable[..., Floats]]:
     """Return the functions of the measures of one statistic by id, with settings filled in."""
     measures = (m.with_settings(**settings) for m in CATALOG.values() if m.needs == needs)
-    given = {key for key, setting in settings.items() if setting is not None}
-    return {m.id: m.of for m in measures if m.of and given.issuperset(m.takes)}
+    names = {name for name, setting in settings.items() if setting is not None}
+    return {m.id: m.compute for m in measures if m.compute and names.issuperset(m.takes)}
 
 
 def _measures_named(name: str) -> list[Measure]:
     """Return the measures with exactly this name, matching ids first."""
-    asked = dict.fromkeys([name.casefold(), normalize_name(name)])
-    found = {m.id: m for one in asked for m in _MEASURES_BY_NAME.get(one, ())}
-    other = OTHER_NAMES.get(normalize_name(name).removesuffix("_score"))
-    other = OTHER_NAMES.get(normalize_name(name), other)
-    if not found and other is not None:
-        return [CATALOG[other]]
-    return sorted(found.values(), key=lambda m: m.id not in asked)
+    normal = normalize_name(name)
+    spellings = dict.fromkeys([name.casefold(), normal])
+    measures = {m.id: m for spelling in spellings for m in _MEASURES_BY_NAME.get(spelling, ())}
+    if measures:
+        return sorted(measures.values(), key=lambda measure: measure.id not in spellings)
+    library_id = OTHER_NAMES.get(normal) or OTHER_NAMES.get(normal.removesuffix("_score"))
+    return [] if library_id is None else [CATALOG[library_id]]
 
 
 _PARAMETERS = r":\w+=[^:]*$"
@@ -261,18 +270,23 @@ EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
 
 def measure_of_column(name: str) -> Measure | None:
     """Return the measure of a column, ignoring average, fold and parameters in its name."""
-    plain, before = normalize_name(re.sub(_PARAMETERS, "", name)), ""
-    found = _measure_unless_letter(plain)
-    while found is None and plain != before:
-        before, plain = plain, re.sub(_SUFFIX, "", re.sub(_PREFIX, "", plain))
-        found = _measure_unless_letter(plain)
-    return found
+    stem = normalize_name(re.sub(_PARAMETERS, "", name))
+    measure = _measure_unless_letter(stem)
+    while measure is None:
+        shorter = re.sub(_SUFFIX, "", re.sub(_PREFIX, "", stem))
+        if shorter == stem:
+            return None
+        stem = shorter
+        measure = _measure_unless_letter(stem)
+    return measure
 
 
 def _measure_unless_letter(plain: str) -> Measure | None:
     """Return the measure of a name; None for a single letter, such as F or J."""
-    found = find_measure(plain)
-    return found if found is not None and (len(plain) > 1 or plain in found.aliases) else None
+    measure = find_measure(plain)
+    if measure is None or (len(plain) < 2 and plain not in measure.aliases):
+        return None
+    return measure
 
 
 def lower_is_better_by_name(name: str) -> bool:
@@ -292,21 +306,22 @@ def is_negated_loss(name: str) -> bool:
 
 def equivalence_formula(first: str, second: str) -> str | None:
     """Return how two measures are equivalent, as `jaccard = F1 / (2 - F1)`; None if not."""
-    (one, where), (other, there) = _equivalence_entry(first), _equivalence_entry(second)
-    if where != there:  # a measure on different rows is not equivalent
+    first_id, first_prefix = _name_and_prefix(first)
+    second_id, second_prefix = _name_and_prefix(second)
+    if first_prefix != second_prefix:  # a measure on different rows is not equivalent
         return None
-    line = next((line for line in EQUIVALENCES if one in line and other in line), None)
-    if line is None:
-        return None
-    if line[one] == line[other]:
-        return f"both are {line[one]}"
-    return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
+    for formulas in EQUIVALENCES:
+        if first_id in formulas and second_id in formulas:
+            if formulas[first_id] == formulas[second_id]:
+                return f"both are {formulas[first_id]}"
+            return f"'{first}' is {formulas[first_id]}, '{second}' is {formulas[second_id]}"
+    return None
 
 
 @cache
-def _equivalence_entry(name: str) -> tuple[str, str]:
+def _name_and_prefix(name: str) -> tuple[str, str]:
     """Return the name of a measure in EQUIVALENCES, averages too, and its prefix: test_, val_."""
-    whole = normalize_name(name)
-    plain = re.sub(_PREFIX, "", whole)
-    found = _measure_unless_letter(plain)
-    return (found.id if found is not None else plain), whole.removesuffix(plain)
+    normal = normalize_name(name)
+    plain = re.sub(_PREFIX, "", normal)
+    measure = _measure_unless_letter(plain)
+    return (plain if measure is None else measure.id), normal.removesuffix(plain)

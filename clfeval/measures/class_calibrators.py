@@ -90,14 +90,14 @@ def _normalize(parts: Floats, shares: Floats) -> Floats:
 class RelativeLogs:
     """ln p less the largest ln p of the row, (m, K): 0 where p is 0, which `is_positive` tells.
 
-    truth (m,): the index of the true class; fits (m,): whether it had a probability of at least
+    truth (m,): the index of the true class; is_used (m,): whether it had a probability of at least
     2**-52. Other rows fit no calibrator.
     """
 
     truth: Ints
     logs: Floats
     is_positive: Bools
-    fits: Bools
+    is_used: Bools
 
     @classmethod
     def from_probabilities(cls, truth: Ints, p: Floats) -> RelativeLogs:
@@ -130,7 +130,7 @@ class RelativeLogs:
             square = np.einsum("mk,mk,mk->m", powers, logs, logs) / total
             true_logs = self.true_logs(block)
             terms[:, block] = power * true_logs - np.log(total), true_logs - mean, square - mean**2
-        return tuple(np.where(self.fits, terms, 0.0))
+        return tuple(np.where(self.is_used, terms, 0.0))
 
     def true_logs(self, block: slice = slice(None)) -> Floats:
         """Return the relative logarithm of the true class of rows, at most 0."""
@@ -150,7 +150,7 @@ def fit_temperatures(rows: RelativeLogs, n: Counts) -> Floats:
     """
     first_slopes, variances = (_weighted_sums(terms, n) for terms in rows.row_terms(0.0)[1:])
     # of an infinite power
-    last_slopes = _weighted_sums(np.where(rows.fits, rows.true_logs(), 0.0), n)
+    last_slopes = _weighted_sums(np.where(rows.is_used, rows.true_logs(), 0.0), n)
     is_finite = (variances > 0) & (last_slopes < 0)
     rises = is_finite & (first_slopes > 0)
     powers = np.where(is_finite, 0.0, np.nan)

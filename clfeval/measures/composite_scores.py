@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,19 +73,23 @@ def box(
     """
     if (low is not None and above is not None) or (high is not None and below is not None):
         raise ValueError("a box takes one limit on each side: low or above, high or below")
-    bottom, top = (low if above is None else above), (high if below is None else below)
-    if not all(isfinite(end) for end in (bottom, top) if end is not None):
+    lower = low if above is None else above
+    upper = high if below is None else below
+    if not all(isfinite(limit) for limit in (lower, upper) if limit is not None):
         raise ValueError("the limits of a box must be finite numbers")
-    if bottom is None and top is None:
+    if lower is None and upper is None:
         raise ValueError("a box needs at least one of low, high, above and below")
-    if bottom is not None and top is not None:
-        names = "low" if above is None else "above", "high" if below is None else "below"
-        _need_rise(names[0], bottom, names[1], top)
+    if lower is not None and upper is not None:
+        lower_name = "low" if above is None else "above"
+        upper_name = "high" if below is None else "below"
+        _need_rise(lower_name, lower, upper_name, upper)
     values = np.asarray(x, np.float64)
-    least, most = -inf if bottom is None else bottom, inf if top is None else top
-    inside = values >= least if above is None else values > least
-    inside &= values <= most if below is None else values < most
-    return np.where(np.isnan(values), np.nan, inside.astype(np.float64))
+    is_inside = ~np.isnan(values)
+    if lower is not None:
+        is_inside &= values >= lower if above is None else values > lower
+    if upper is not None:
+        is_inside &= values <= upper if below is None else values < upper
+    return np.where(np.isnan(values), np.nan, is_inside.astype(np.float64))
 
 
 def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
@@ -99,12 +103,12 @@ def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
         raise ValueError("at least two points [x, d] are needed")
     for (left, _), (right, _) in pairwise(points):
         _need_rise("x", left, "the next x", right)
-    for at, worth in points:
-        if not 0 <= worth <= 1:
-            raise ValueError(f"d {worth:.10g} of the point at {at:.10g} is not between 0 and 1")
+    for point_x, d in points:
+        if not 0 <= d <= 1:
+            raise ValueError(f"d {d:.10g} of the point at {point_x:.10g} is not between 0 and 1")
     corners = np.asarray(points, np.float64)
-    lines = np.interp(np.asarray(x, np.float64), corners[:, 0], corners[:, 1])
-    return np.asarray(np.clip(lines, 0.0, 1.0))
+    interpolated = np.interp(np.asarray(x, np.float64), corners[:, 0], corners[:, 1])
+    return np.asarray(np.clip(interpolated, 0.0, 1.0))
 
 
 def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
@@ -116,29 +120,33 @@ def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
     (..., m), weights (m,), D (...).
     Errors: ValueError for a d outside 0..1, a negative or infinite weight, no weight above 0.
     """
-    each, w = np.asarray(d, np.float64), np.asarray(weights, np.float64)
-    if w.shape != each.shape[-1:] or not np.all((w >= 0) & np.isfinite(w)) or not np.any(w > 0):
+    table = np.asarray(d, np.float64)
+    w = np.asarray(weights, np.float64)
+    if w.shape != table.shape[-1:] or not np.all((w >= 0) & np.isfinite(w)) or not np.any(w > 0):
         raise ValueError("each d needs a finite weight >= 0, and one weight must be above 0")
-    if each.size and (np.fmin.reduce(each, axis=None) < 0 or np.fmax.reduce(each, axis=None) > 1):
+    if table.size and (
+        np.fmin.reduce(table, axis=None) < 0 or np.fmax.reduce(table, axis=None) > 1
+    ):
         raise ValueError("each d must be between 0 and 1")
     if not w.all():
-        each, w = each[..., w > 0], w[w > 0]
+        table, w = table[..., w > 0], w[w > 0]
     shares = w / w.max()
     shares /= shares.sum()
-    zero = np.any(each == 0, axis=-1)
+    has_zero = np.any(table == 0, axis=-1)
     # a share may have become 0, and 0 times the logarithm of 0 is NaN
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(each)
+        logs = np.log(table)
         logs *= shares
         mean = np.asarray(np.exp(logs.sum(axis=-1)))
-    return np.where(np.any(np.isnan(each), axis=-1), np.nan, np.where(zero, 0.0, mean))
+    return np.where(np.any(np.isnan(table), axis=-1), np.nan, np.where(has_zero, 0.0, mean))
 
 
-def _ramp(part: Floats, whole: float, gamma: float) -> Floats:
+def _ramp(distance: Floats, width: float, gamma: float) -> Floats:
+    """Return (distance / width) ** gamma within 0..1."""
     if not (gamma > 0 and isfinite(gamma)):
         raise ValueError(f"gamma {gamma:.10g} is not a number above 0")
     with np.errstate(over="ignore"):
-        return np.asarray(np.clip(part / whole, 0.0, 1.0) ** gamma)
+        return np.asarray(np.clip(distance / width, 0.0, 1.0) ** gamma)
 
 
 def _need_rise(first: str, low: float, second: str, high: float) -> None:
@@ -179,13 +187,13 @@ def polygon_area(rays: ArrayLike) -> Floats:
     2; best high. NaN for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     Source: Akshay et al. 2023, GigaScience 12:giad108.
     """
-    given = np.asarray(rays, np.float64)
-    if given.shape[-1] < FEWEST:
-        return np.full(given.shape[:-1], np.nan)
-    d = _usable_rays(given)
+    lengths = np.asarray(rays, np.float64)
+    if lengths.shape[-1] < FEWEST:
+        return np.full(lengths.shape[:-1], np.nan)
+    d = _usable_rays(lengths)
     products = d * np.roll(d, -1, axis=-1)
     products.sort(axis=-1)
-    return _half_sine(given.shape[-1]) * _ordered_sum(products)
+    return _half_sine(lengths.shape[-1]) * _ordered_sum(products)
 
 
 def mean_area(rays: ArrayLike) -> Floats:
@@ -196,11 +204,11 @@ def mean_area(rays: ArrayLike) -> Floats:
     The same float for every order; monotone in each ray. Range 0 to mean_area(weights) for metrics
     of 0..1; best high.
     """
-    given = np.asarray(rays, np.float64)
-    n = given.shape[-1]
+    lengths = np.asarray(rays, np.float64)
+    n = lengths.shape[-1]
     if n < FEWEST:
-        return np.full(given.shape[:-1], np.nan)
-    d = np.sort(_usable_rays(given), axis=-1)
+        return np.full(lengths.shape[:-1], np.nan)
+    d = np.sort(_usable_rays(lengths), axis=-1)
     pairs = _ordered_sum(d[..., 1:] * np.cumsum(d, axis=-1)[..., :-1])
     return np.asarray(_half_sine(n) * (2 * pairs / (n - 1)))
 
@@ -217,21 +225,30 @@ def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
     Shapes: rays (..., n); (...) each. 0 <= lowest <= polygon_area(rays) <= highest.
     Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
     """
-    given = np.asarray(rays, np.float64)
-    n, here = given.shape[-1], polygon_area(given)
+    lengths = np.asarray(rays, np.float64)
+    n = lengths.shape[-1]
+    area = polygon_area(lengths)
     if n < FEWEST:
-        return here, here.copy()
-    x = np.sort(given, axis=-1)
-    left, right, small, large = [n - 1], list[int](), list(range(n - 1)), False
-    while small:
-        for side in (left, right):
-            if small:
-                side.append(small.pop(-1 if large else 0))
-        large = not large
-    least = polygon_area(x[..., [*reversed(left), *right]])
-    most = polygon_area(x[..., [*range(0, n, 2), *reversed(range(1, n, 2))]])
+        return area, area.copy()
+    x = np.sort(lengths, axis=-1)
+    smallest = polygon_area(x[..., _order_of_smallest_area(n)])
+    greatest = polygon_area(x[..., [*range(0, n, 2), *reversed(range(1, n, 2))]])
     # where all orders have the same area, rounding must not put the given one outside the range
-    return np.minimum(least, here), np.maximum(most, here)
+    return np.minimum(smallest, area), np.maximum(greatest, area)
+
+
+def _order_of_smallest_area(n: int) -> list[int]:
+    """Return the order of n ascending rays whose polygon has the smallest area: `area_range`."""
+    left = [n - 1]
+    right: list[int] = []
+    remaining = list(range(n - 1))
+    takes_largest = False
+    while remaining:
+        for side in (left, right):
+            if remaining:
+                side.append(remaining.pop(-1 if takes_largest else 0))
+        takes_largest = not takes_largest
+    return [*reversed(left), *right]
 
 
 def cyclic_orders(n: int) -> Ints:
@@ -242,8 +259,8 @@ def cyclic_orders(n: int) -> Ints:
     """
     if not FEWEST <= n <= MOST_LISTED:
         raise ValueError(f"all orders are listed for {FEWEST} to {MOST_LISTED} rays, not {n}")
-    others = itertools.permutations(range(1, n))
-    return np.array([(0, *order) for order in others if order[0] < order[-1]], np.int64)
+    permutations = itertools.permutations(range(1, n))
+    return np.array([(0, *order) for order in permutations if order[0] < order[-1]], np.int64)
 
 
 def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
@@ -310,10 +327,10 @@ def _half_sine(n: int) -> float:
 
 def _ordered_sum(products: Floats) -> Floats:
     """Return the sum over the last axis from left to right, monotone in sorted terms."""
-    result = products[..., 0].copy()
-    for place in range(1, products.shape[-1]):
-        result += products[..., place]
-    return result
+    total = products[..., 0].copy()
+    for position in range(1, products.shape[-1]):
+        total += products[..., position]
+    return total
 
 
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"

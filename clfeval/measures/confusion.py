@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Number, divide
-from clfeval.measures.record import CLASS_REASONS, IntervalKind, Measure
+from clfeval.measures.record import CLASS_REASONS, Measure
 from clfeval.records import dataclass
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
@@ -74,10 +74,11 @@ class Confusion:
 
         TP = r tp / (1 + r)   FN = r fn / (1 + r)   FP = fp / (1 + r)   TN = tn / (1 + r)
         """
-        one, r = self.normalised(), np.asarray(ratio, np.float64)
+        rates = self.normalised()
+        r = np.asarray(ratio, np.float64)
         # each share without overflow or loss, whichever class is rare
         p, n = 1 / (1 + 1 / r), 1 / (1 + r)
-        return Confusion(p * one.tp, n * one.fp, p * one.fn, n * one.tn)
+        return Confusion(p * rates.tp, n * rates.fp, p * rates.fn, n * rates.tn)
 
     def per(self, rows: float) -> Confusion:
         """Return the table scaled to this many rows."""
@@ -149,12 +150,13 @@ def mcc(t: Confusion) -> Floats:
 
     Undefined where a margin is empty.
     """
-    margins = (t.tp + t.fp, t.fn + t.tn, t.tp + t.fn, t.fp + t.tn)
-    said, denied, p, n = (np.sqrt(np.asarray(margin, np.float64)) for margin in margins)
-    found = np.clip(divide(determinant(t), said * denied * p * n), -1, 1)
+    root: Floats = np.ones(())
+    for margin in (t.tp + t.fp, t.fn + t.tn, t.tp + t.fn, t.fp + t.tn):
+        root = root * np.sqrt(np.asarray(margin, np.float64))
+    correlation = np.clip(divide(determinant(t), root), -1, 1)
     for sign, a, b in ((1.0, t.fp, t.fn), (-1.0, t.tp, t.tn)):  # perfect is 1, not almost 1
-        found = np.where(_both_zero(a, b) & ~np.isnan(found), sign, found)
-    return np.asarray(found)
+        correlation = np.where(_both_zero(a, b) & ~np.isnan(correlation), sign, correlation)
+    return np.asarray(correlation)
 
 
 def _both_zero(a: Number, b: Number) -> Bools:
@@ -171,15 +173,15 @@ def kappa(t: Confusion) -> Floats:
     """
     # as floats, since products of integers would overflow
     tp, fp, fn, tn = (np.asarray(cell, np.float64) for cell in t.cells)
-    apart = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    return divide(2 * (tp * tn - fp * fn), apart)
+    chance_disagreement = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return divide(2 * (tp * tn - fp * fn), chance_disagreement)
 
 
 def determinant(t: Confusion) -> Floats:
     """Return TP TN - FP FN, exactly 0 where it differs from 0 by rounding only."""
-    right, wrong = np.asarray(t.tp, np.float64) * t.tn, np.asarray(t.fp, np.float64) * t.fn
-    difference = right - wrong
-    return np.where(np.abs(difference) <= _ROUNDING * right + _TINY, 0.0, difference)
+    true_product = np.asarray(t.tp, np.float64) * t.tn
+    difference = true_product - np.asarray(t.fp, np.float64) * t.fn
+    return np.where(np.abs(difference) <= _ROUNDING * true_product + _TINY, 0.0, difference)
 
 
 def mutual_information_nats(t: Confusion) -> Floats:
@@ -188,15 +190,22 @@ def mutual_information_nats(t: Confusion) -> Floats:
     0 where they are independent, at most the entropy of the class ratio.
     """
     m = t.total
-    p, n = divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)
-    said, denied = divide(t.tp + t.fp, m), divide(t.fn + t.tn, m)
-    cross = divide(determinant(t), m**2)
-    four = [divide(cell, m) for cell in t.cells], (p, n, p, n), (said, said, denied, denied)
-    cells, rows, columns = (np.stack(np.broadcast_arrays(*parts)) for parts in four)
-    shared = sum(_cell_information(cells, rows, columns, np.stack([cross, -cross, -cross, cross])))
-    certain = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
-    most = _entropy(p, n)
-    return np.where(certain & (p * n > 0), most, np.minimum(shared, most))
+    p = divide(t.tp + t.fn, m)
+    n = divide(t.fp + t.tn, m)
+    flagged = divide(t.tp + t.fp, m)
+    cleared = divide(t.fn + t.tn, m)
+    excess = divide(determinant(t), m**2)
+    information = sum(
+        _cell_information(
+            np.stack(np.broadcast_arrays(*(divide(cell, m) for cell in t.cells))),
+            np.stack(np.broadcast_arrays(p, n, p, n)),
+            np.stack(np.broadcast_arrays(flagged, flagged, cleared, cleared)),
+            np.stack([excess, -excess, -excess, excess]),
+        )
+    )
+    determined = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
+    entropy = _entropy(p, n)
+    return np.where(determined & (p * n > 0), entropy, np.minimum(information, entropy))
 
 
 def mutual_information(t: Confusion) -> Floats:
@@ -220,9 +229,10 @@ def ic(t: Confusion) -> Floats:
 
 def _entropy(p: Floats, n: Floats) -> Floats:
     """Return the entropy of two shares in nats, precise also where one of them is small."""
-    rare, rest = np.minimum(p, n), np.maximum(p, n)
+    rare = np.minimum(p, n)
+    common = np.maximum(p, n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(-(rare * np.log(rare) + rest * np.log1p(-rare)))
+        return np.asarray(-(rare * np.log(rare) + common * np.log1p(-rare)))
 
 
 def _cell_information(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
@@ -234,12 +244,12 @@ def _cell_information(q: Floats, row: Floats, column: Floats, excess: Floats) ->
     e = row * column
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         x = divide(excess, e)
-        near = e * _log_remainder(x)
-        beyond = (q > 0) & ~(np.abs(x) < _FAR)
-        if not beyond.any():  # nearly always; logarithms are slow
-            return near
-        far = q * (np.log(q) - np.log(row) - np.log(column)) - q + e
-    return np.where(beyond, far, near)
+        information = e * _log_remainder(x)
+        underflows = (q > 0) & ~(np.abs(x) < _FAR)
+        if not underflows.any():  # nearly always; logarithms are slow
+            return information
+        by_logarithms = q * (np.log(q) - np.log(row) - np.log(column)) - q + e
+    return np.where(underflows, by_logarithms, information)
 
 
 def _log_remainder(x: Floats) -> Floats:
@@ -247,42 +257,37 @@ def _log_remainder(x: Floats) -> Floats:
     x = np.minimum(np.maximum(x, -1.0), np.finfo(np.float64).max)
     x = np.where(np.isnan(x), 0.0, x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
-    near = np.abs(x) < _SMALL
-    small = x[near]
+        remainder = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
+    is_small = np.abs(x) < _SMALL
+    small = x[is_small]
     series = np.zeros_like(small)
     for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
         series *= small
         series += (-1) ** k / (k * (k - 1))
-    found[near] = series * small**2
-    return found
+    remainder[is_small] = series * small**2
+    return remainder
 
 
 def _rate_measure(
     name: str,
     title: str,
-    of: Callable[[Confusion], Floats] | None,
     undefined: str,
     formula: str,
     share: Callable[[Confusion], tuple[Number, Number]],
     aliases: tuple[str, ...] = (),
-    *,
-    interval: IntervalKind = "share",
-    **more: Any,
+    **fields: Any,
 ) -> Measure:
     """Return the record of a measure that is a share of rows, by default a quotient of counts."""
+    defaults = {"compute": lambda t: divide(*share(t)), "interval": "share"}
     return Measure(
         name,
         title,
-        of or (lambda t: divide(*share(t))),
-        "confusion",
-        (undefined,),
-        interval,
-        formula,
-        "textbook",
-        aliases,
+        needs="confusion",
+        undefined=(undefined,),
+        formula=formula,
+        aliases=aliases,
         share=share,
-        **more,
+        **{**defaults, **fields},
     )
 
 
@@ -291,37 +296,40 @@ NO_NEGATIVES = "true negatives do not count, and it depends on the prevalence"
 
 # fmt: off
 MEASURES = (
-    _rate_measure("accuracy", "accuracy", accuracy, "too_few_rows", "(TP + TN) / (P + N)",
+    _rate_measure("accuracy", "accuracy", "too_few_rows", "(TP + TN) / (P + N)",
                   lambda t: (t.tp + t.tn, t.positives + t.negatives), ("acc",), interval="linear",
-                  terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
-    _rate_measure("error_rate", "error rate", error_rate, "too_few_rows", "(FP + FN) / (P + N)",
+                  terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE, compute=accuracy),
+    _rate_measure("error_rate", "error rate", "too_few_rows", "(FP + FN) / (P + N)",
                   lambda t: (t.fp + t.fn, t.positives + t.negatives), ("zero_one_loss",),
-                  best="min", interval="linear", terms=lambda p, n: (-p, n, p), caveat=ALL_ALIKE),
+                  best="min", interval="linear", terms=lambda p, n: (-p, n, p), caveat=ALL_ALIKE,
+                  compute=error_rate),
     Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", CLASS_REASONS,
             "linear", "(sensitivity + specificity) / 2", aliases=("bal_accuracy",), invariant=True,
             twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5)),
-    _rate_measure("sensitivity", "sensitivity", sensitivity, "no_positive_truth", "TP / P",
-                  lambda t: (t.tp, t.positives), invariant=True),
-    _rate_measure("recall", "recall", sensitivity, "no_positive_truth", "TP / P",
+    _rate_measure("sensitivity", "sensitivity", "no_positive_truth", "TP / P",
+                  lambda t: (t.tp, t.positives), invariant=True, compute=sensitivity),
+    _rate_measure("recall", "recall", "no_positive_truth", "TP / P",
                   lambda t: (t.tp, t.positives), ("sens", "tpr"), invariant=True,
-                  twin="sensitivity"),
-    _rate_measure("specificity", "specificity", specificity, "no_negative_truth", "TN / N",
-                  lambda t: (t.tn, t.negatives), ("spec", "tnr"), invariant=True),
-    _rate_measure("precision", "precision", precision, "no_positive_prediction", "TP / (TP + FP)",
+                  twin="sensitivity", compute=sensitivity),
+    _rate_measure("specificity", "specificity", "no_negative_truth", "TN / N",
+                  lambda t: (t.tn, t.negatives), ("spec", "tnr"), invariant=True,
+                  compute=specificity),
+    _rate_measure("precision", "precision", "no_positive_prediction", "TP / (TP + FP)",
                   lambda t: (t.tp, t.tp + t.fp),
-                  interval="logit", terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
-    _rate_measure("npv", "NPV", npv, "no_negative_prediction", "TN / (TN + FN)",
+                  interval="logit", terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r),
+                  compute=precision),
+    _rate_measure("npv", "NPV", "no_negative_prediction", "TN / (TN + FN)",
                   lambda t: (t.tn, t.tn + t.fn), ("npv_at",), interval="logit",
-                  terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r)),
-    _rate_measure("fpr", "FPR", None, "no_negative_truth", "FP / N", lambda t: (t.fp, t.negatives),
+                  terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r), compute=npv),
+    _rate_measure("fpr", "FPR", "no_negative_truth", "FP / N", lambda t: (t.fp, t.negatives),
                   ("fall_out", "false_positive_rate"), best="min", invariant=True),
-    _rate_measure("fnr", "FNR", None, "no_positive_truth", "FN / P", lambda t: (t.fn, t.positives),
+    _rate_measure("fnr", "FNR", "no_positive_truth", "FN / P", lambda t: (t.fn, t.positives),
                   ("miss_rate", "false_negative_rate"), best="min", invariant=True),
-    _rate_measure("fdr", "FDR", None, "no_positive_prediction", "FP / (TP + FP)",
+    _rate_measure("fdr", "FDR", "no_positive_prediction", "FP / (TP + FP)",
                   lambda t: (t.fp, t.tp + t.fp), ("false_discovery_rate",), best="min",
                   interval="logit",
                   terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r)),
-    _rate_measure("for", "FOR", None, "no_negative_prediction", "FN / (TN + FN)",
+    _rate_measure("for", "FOR", "no_negative_prediction", "FN / (TN + FN)",
                   lambda t: (t.fn, t.tn + t.fn), ("false_omission_rate",), best="min",
                   interval="logit", terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
     Measure("f1", "F1", f_beta, "confusion", ("nothing_positive",), "region",
@@ -329,7 +337,7 @@ MEASURES = (
             through=lambda share: np.asarray(2 * share / (1 + share)), caveat=NO_NEGATIVES),
     Measure("jaccard", "Jaccard", jaccard, "confusion", ("nothing_positive",), "region",
             "TP / (TP + FP + FN)", aliases=("critical_success_index", "threat_score"),
-            share=lambda t: (t.tp, t.tp + t.fp + t.fn), drawn=True),
+            share=lambda t: (t.tp, t.tp + t.fp + t.fn), random_totals=True),
     Measure("j_index", "J", j_index, "confusion", CLASS_REASONS, "linear",
             "sensitivity + specificity - 1", "Youden 1950, Cancer 3:32", low=-1, invariant=True,
             twin="delta", terms=lambda *_: (1.0, -1.0, 0.0)),
@@ -355,13 +363,13 @@ MEASURES = (
 )
 
 MARGINS = (
-    _rate_measure("prevalence", "prevalence", None, "too_few_rows", "P / M",
+    _rate_measure("prevalence", "prevalence", "too_few_rows", "P / M",
                   lambda t: (t.positives, t.positives + t.negatives), ("base_rate",), best="none"),
-    _rate_measure("detection_prevalence", "detection prevalence", None, "too_few_rows",
+    _rate_measure("detection_prevalence", "detection prevalence", "too_few_rows",
                   "(TP + FP) / M", lambda t: (t.tp + t.fp, t.positives + t.negatives),
                   ("predicted_positive_rate",), best="none", interval="linear",
                   terms=lambda p, n: (p, n, 0.0)),
-    _rate_measure("no_information_rate", "no-information rate", None, "too_few_rows",
+    _rate_measure("no_information_rate", "no-information rate", "too_few_rows",
                   "rows of the most frequent class / M",
                   lambda t: (np.maximum(t.positives, t.negatives), t.positives + t.negatives),
                   best="none"),

@@ -14,19 +14,19 @@ from clfeval.records import dataclass
 class IsotonicBlocks:
     """The blocks of equal fitted share, (b,) each, in the order of the scores.
 
-    A block holds the scores from index `starts` up to, but without, `ends`. shares: positives /
+    A block holds the scores from index `starts` up to, but without, `stops`. shares: positives /
     rows, ascending, 0..1. rows: of the block, in the units of the counts.
     """
 
     starts: Ints
-    ends: Ints
+    stops: Ints
     shares: Floats
     rows: Counts
 
     @property
     def values(self) -> Floats:
         """The fitted share at each score, (m,)."""
-        return np.repeat(self.shares, self.ends - self.starts)
+        return np.repeat(self.shares, self.stops - self.starts)
 
 
 def isotonic_shares(scores: Counts, positives: Counts, negatives: Counts) -> IsotonicBlocks:

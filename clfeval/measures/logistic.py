@@ -23,13 +23,13 @@ def log_odds(p: Counts) -> Floats:
 
     Errors: ValueError for numbers outside 0..1.
     """
-    given = check_probabilities(p)
-    found = np.empty(len(given))
-    for start in range(0, len(given), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        some = np.clip(given[part], MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-        np.subtract(np.log(some), log_complement(some), out=found[part])
-    return found
+    probabilities = check_probabilities(p)
+    x = np.empty(len(probabilities))
+    for start in range(0, len(x), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        clipped = np.clip(probabilities[block], MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+        np.subtract(np.log(clipped), log_complement(clipped), out=x[block])
+    return x
 
 
 def log_odds_slice(p: Counts) -> slice:
@@ -51,22 +51,23 @@ def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     equal, and where some x separates the classes.
     """
     pos, neg = _flat_counts(positives, negatives)
-    found = np.full((len(pos), 2), np.nan)
-    some = _classes_overlap(x, pos, neg)
-    if some.any():
-        few = x[:: 1 + len(x) // _BLOCKS]
-        centre, unit = float(few.mean()), float(few.std()) or 1.0
+    lines = np.full((len(pos), 2), np.nan)
+    solvable = _classes_overlap(x, pos, neg)
+    if solvable.any():
+        sample = x[:: 1 + len(x) // _BLOCKS]
+        centre = float(sample.mean())
+        unit = float(sample.std()) or 1.0
         z = x - centre
         z /= unit
-        pos, neg = _select_rows(some, pos, neg)
-        p, n = pos.sum(axis=1), neg.sum(axis=1)
-        start = np.column_stack([np.log(p / n), np.zeros(len(p))])
+        pos, neg = _select_rows(solvable, pos, neg)
+        log_odds = np.log(pos.sum(axis=1) / neg.sum(axis=1))
+        start = np.column_stack([log_odds, np.zeros(len(log_odds))])
         if len(x) > 2 * _BLOCKS:
             start = _maximize_likelihood(*_block_sums(z, pos, neg), start)
             start = np.where(np.isfinite(start), start, 0.0)
         a, b = _maximize_likelihood(np.broadcast_to(z, pos.shape), pos, neg, start).T
-        found[some] = np.column_stack([a - b * centre / unit, b / unit])
-    return found.T.reshape(2, *np.shape(positives)[:-1])
+        lines[solvable] = np.column_stack([a - b * centre / unit, b / unit])
+    return lines.T.reshape(2, *np.shape(positives)[:-1])
 
 
 @cache_last_call
@@ -112,13 +113,16 @@ def _intercept_start(x: Floats, pos: Floats, neg: Floats, log_odds: Floats, rows
 
 def _bisect_intercept(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
     """Return the intercepts at which expected equal observed positives, by bisection, (r,)."""
-    low, high, ones = odds - x.max(), odds - x.min(), np.ones(len(pos))
+    low = odds - x.max()
+    high = odds - x.min()
+    ones = np.ones(len(pos))
     z = np.broadcast_to(x, pos.shape)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         slope, _ = _newton_step(z, pos, neg, np.column_stack([middle, ones]), free=False)
         too_high = slope[:, 0] < 0
-        low, high = np.where(too_high, low, middle), np.where(too_high, middle, high)
+        low = np.where(too_high, low, middle)
+        high = np.where(too_high, middle, high)
     return np.asarray((low + high) / 2)
 
 
@@ -165,17 +169,17 @@ def _information_weights(mu: Floats, pos: Counts, neg: Counts) -> tuple[Floats, 
 
 def fitted_probabilities(x: Floats, a: float, b: float) -> Floats:
     """Return 1 / (1 + exp(-a - b x)), without overflow."""
-    found = np.multiply(x, -b)  # in place, which takes two thirds of the time
-    found -= a
+    p = np.multiply(x, -b)  # in place, which takes two thirds of the time
+    p -= a
     with np.errstate(over="ignore"):
-        np.exp(found, out=found)
-    found += 1
-    return np.reciprocal(found, out=found)
+        np.exp(p, out=p)
+    p += 1
+    return np.reciprocal(p, out=p)
 
 
 def _flat_counts(*counts: Counts) -> Sequence[Counts]:
     """Return positives and negatives, one row per table, (r, m) each."""
-    return [one.reshape(int(np.prod(one.shape[:-1])), one.shape[-1]) for one in counts]
+    return [column.reshape(int(np.prod(column.shape[:-1])), column.shape[-1]) for column in counts]
 
 
 def _classes_overlap(x: Floats, pos: Floats, neg: Floats) -> Bools:
@@ -196,14 +200,19 @@ def _block_sums(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Fl
     Half of the blocks have as many scores each, half are as wide; with a mean of each class the
     fit differs from that of all scores by about the squared width of a block.
     """
-    part = np.arange(_BLOCKS // 2) / (_BLOCKS // 2)
-    wide = np.searchsorted(z, z[0] + part * (z[-1] - z[0]))
-    first = np.union1d((part * len(z)).astype(np.int64), wide)
-    p, n = (np.add.reduceat(part, first, axis=1) for part in (pos, neg))
-    sums = (np.add.reduceat(part * z, first, axis=1) for part in (pos, neg))
-    means = [one / np.maximum(rows, 1e-300) for one, rows in zip(sums, (p, n), strict=True)]
-    none = np.zeros_like(p)
-    return np.hstack(means), np.hstack((p, none)), np.hstack((none, n))
+    fractions = np.arange(_BLOCKS // 2) / (_BLOCKS // 2)
+    equal_widths = np.searchsorted(z, z[0] + fractions * (z[-1] - z[0]))
+    starts = np.union1d((fractions * len(z)).astype(np.int64), equal_widths)
+    means = []
+    rows = []
+    for counts in (pos, neg):
+        block_rows = np.add.reduceat(counts, starts, axis=1)
+        sums = np.add.reduceat(counts * z, starts, axis=1)
+        means.append(sums / np.maximum(block_rows, 1e-300))
+        rows.append(block_rows)
+    p, n = rows
+    zeros = np.zeros_like(p)
+    return np.hstack(means), np.hstack((p, zeros)), np.hstack((zeros, n))
 
 
 def _maximize_likelihood(
@@ -255,44 +264,49 @@ def _shorten_steps(
     return moving, position, next_slope, next_step
 
 
-def _select_rows(some: Bools, *arrays: Counts) -> Sequence[Counts]:
+def _select_rows(selected: Bools, *arrays: Counts) -> Sequence[Counts]:
     """Return the selected rows of arrays, without copies where all are selected."""
-    return arrays if some.all() else [one[some] for one in arrays]
+    return arrays if selected.all() else [array[selected] for array in arrays]
 
 
 def _newton_step(
-    z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool
+    z: Floats, pos: Floats, neg: Floats, position: Floats, free: bool
 ) -> tuple[Floats, Floats]:
     """Return the gradient of the log likelihood and Newton's step, (r, 2) each."""
     with np.errstate(all="ignore"):
-        g0, g1, h00, h01, h11 = _gradient_and_hessian(z, pos, neg, at, free)
+        g0, g1, h00, h01, h11 = _gradient_and_hessian(z, pos, neg, position, free)
         if not free:
-            none = np.zeros_like(g0)
-            return np.column_stack([g0, none]), np.column_stack([g0 / h00, none])
-        whole = h00 * h11 - h01 * h01
-        step = [(h11 * g0 - h01 * g1) / whole, (h00 * g1 - h01 * g0) / whole]
+            zeros = np.zeros_like(g0)
+            return np.column_stack([g0, zeros]), np.column_stack([g0 / h00, zeros])
+        determinant = h00 * h11 - h01 * h01
+        step = [(h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant]
         return np.column_stack([g0, g1]), np.column_stack(step)
 
 
 def _gradient_and_hessian(
-    z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool = True
+    z: Floats, pos: Floats, neg: Floats, position: Floats, free: bool = True
 ) -> Floats:
-    """Return gradient and curvature of the log likelihood: g0, g1, h00, h01, h11, (5, r)."""
-    sums = np.zeros((5, len(at)))
+    """Return gradient and curvature of the log likelihood: g0, g1, h00, h01, h11, (5, r).
+
+    position: intercept and slope of each table, (r, 2).
+    """
+    sums = np.zeros((5, len(position)))
     for start in range(0, z.shape[1], _AT_ONCE):
-        x, positives, negatives = (one[:, start : start + _AT_ONCE] for one in (z, pos, neg))
-        mu = -at[:, 1:] * x
-        mu -= at[:, :1]
+        block = slice(start, start + _AT_ONCE)
+        x = z[:, block]
+        positives = pos[:, block]
+        mu = -position[:, 1:] * x
+        mu -= position[:, :1]
         np.exp(mu, out=mu)
         mu += 1
         np.reciprocal(mu, out=mu)
-        w = (positives + negatives) * mu
-        rest = positives - w
+        w = (positives + neg[:, block]) * mu
+        residuals = positives - w
         w -= np.multiply(w, mu, out=mu)
-        sums[0] += rest.sum(axis=1)
+        sums[0] += residuals.sum(axis=1)
         sums[2] += w.sum(axis=1)
         if free:
-            sums[1] += np.multiply(rest, x, out=rest).sum(axis=1)
+            sums[1] += np.multiply(residuals, x, out=residuals).sum(axis=1)
             for power in (3, 4):
                 w *= x
                 sums[power] += w.sum(axis=1)

@@ -31,8 +31,8 @@ def log_losses(truth: Ints, p: Floats) -> Floats:
     Probabilities below 2**-52 count as 2**-52: see `clipped_weight`.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
-    own = np.maximum(_true_class_probability(truth, p), MIN_PROBABILITY)
-    return np.asarray(0.0 - np.log(own))  # never -0.0
+    clipped = np.maximum(_true_class_probability(truth, p), MIN_PROBABILITY)
+    return np.asarray(0.0 - np.log(clipped))  # never -0.0
 
 
 def squared_sums(truth: Ints, p: Floats) -> Floats:
@@ -57,8 +57,8 @@ def ranked_squares(truth: Ints, p: Floats) -> Floats:
     sum over k < C of (sum_(j<=k) y_j - sum_(j<=k) p_j)² / (C - 1)
     Source: Epstein 1969, Journal of Applied Meteorology 8:985; Kuhn and Johnson, AML4TD, 15.27.
     """
-    apart = _deviations(truth, p).cumsum(axis=1)[:, :-1]
-    return divide((apart**2).sum(axis=1), p.shape[1] - 1)
+    cumulated = _deviations(truth, p).cumsum(axis=1)[:, :-1]
+    return divide((cumulated**2).sum(axis=1), p.shape[1] - 1)
 
 
 def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
@@ -66,9 +66,10 @@ def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
 
     Ties go to the class that is earlier in their order.
     """
-    own = _true_class_probability(truth, p)[:, None]
-    before = np.arange(p.shape[1]) < truth[:, None]
-    return np.asarray(((p > own) | ((p == own) & before)).sum(axis=1) < k, np.float64)
+    true_class_p = _true_class_probability(truth, p)[:, None]
+    is_earlier = np.arange(p.shape[1]) < truth[:, None]
+    ranks_higher = (p > true_class_p) | ((p == true_class_p) & is_earlier)
+    return np.asarray(ranks_higher.sum(axis=1) < k, np.float64)
 
 
 def excess_confidence(truth: Ints, p: Floats) -> Floats:
@@ -76,8 +77,9 @@ def excess_confidence(truth: Ints, p: Floats) -> Floats:
 
     Of equally probable classes the first in their order is predicted.
     """
-    each = check_probabilities(p)
-    return np.asarray(each.max(axis=1) - (each.argmax(axis=1) == truth))
+    probabilities = check_probabilities(p)
+    is_right = probabilities.argmax(axis=1) == truth
+    return np.asarray(probabilities.max(axis=1) - is_right)
 
 
 def clipped_weight(truth: Ints, p: Floats, n: Counts) -> Counts:
@@ -86,18 +88,18 @@ def clipped_weight(truth: Ints, p: Floats, n: Counts) -> Counts:
 
 
 def mean_row_loss(
-    loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
+    loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **settings: int
 ) -> Floats:
     """Return the mean loss over rows."""
-    return mean_loss(loss(truth, p, **given), n)
+    return mean_loss(loss(truth, p, **settings), n)
 
 
 def mean_row_loss_influence(
-    loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
+    loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **settings: int
 ) -> Floats:
     """Return influence values f of a mean loss: the loss of a row minus the mean."""
-    each = loss(truth, p, **given)
-    return np.asarray(each - mean_loss(each, n))
+    losses = loss(truth, p, **settings)
+    return np.asarray(losses - mean_loss(losses, n))
 
 
 def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
@@ -107,8 +109,8 @@ def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
 
 def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
     """Return the log loss of forecasting the class shares, (...), and its slope in each share."""
-    each = -np.log(np.where(share > 0, share, 1.0))
-    return (share * each).sum(axis=-1), each
+    class_losses = -np.log(np.where(share > 0, share, 1.0))
+    return (share * class_losses).sum(axis=-1), class_losses
 
 
 def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -116,18 +118,20 @@ def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) ->
 
     NaN where all rows are of one class.
     """
-    none = np.asarray(prior(_class_shares(truth, p, n))[0])
-    return np.asarray(1 - mean_row_loss(loss, truth, p, n) / np.where(none > 0, none, np.nan))
+    reference = np.asarray(prior(_class_shares(truth, p, n))[0])
+    reference = np.where(reference > 0, reference, np.nan)
+    return np.asarray(1 - mean_row_loss(loss, truth, p, n) / reference)
 
 
 def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return influence values f of a skill score, a ratio of two losses."""
-    none, slopes = prior(_class_shares(truth, p, n))
-    none = np.where(none > 0, none, np.nan)
-    ratio = mean_row_loss(loss, truth, p, n) / none
-    own = slopes[truth]
-    moved = own - (n * own).sum() / n.sum()
-    return np.asarray((ratio * moved - mean_row_loss_influence(loss, truth, p, n)) / none)
+    reference, slopes = prior(_class_shares(truth, p, n))
+    reference = np.where(reference > 0, reference, np.nan)
+    ratio = mean_row_loss(loss, truth, p, n) / reference
+    row_slopes = slopes[truth]
+    reference_influence = row_slopes - (n * row_slopes).sum() / n.sum()
+    loss_influence = mean_row_loss_influence(loss, truth, p, n)
+    return np.asarray((ratio * reference_influence - loss_influence) / reference)
 
 
 def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -139,15 +143,18 @@ def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
     45:171.
     """
     areas = _pairwise_areas(truth, p, n)
-    some = ~np.isnan(areas)
-    return divide(np.where(some, areas, 0.0).sum(axis=(-2, -1)), some.sum(axis=(-2, -1)))
+    defined = ~np.isnan(areas)
+    total = np.where(defined, areas, 0.0).sum(axis=(-2, -1))
+    return divide(total, defined.sum(axis=(-2, -1)))
 
 
 def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return influence values f of the mean over pairs: mean placements in the pairs of a row."""
-    pairs = np.where(np.isnan(_pairwise_areas(truth, p, n)), 0.0, 1.0)
-    each = (_placements(p[:, i], truth, i, n, some) for i, some in enumerate(pairs))
-    return divide(sum(each, np.zeros(len(n))), pairs.sum())
+    weights = np.where(np.isnan(_pairwise_areas(truth, p, n)), 0.0, 1.0)
+    influence = np.zeros(len(n))
+    for i, pair_weights in enumerate(weights):
+        influence = influence + _placements(p[:, i], truth, i, n, pair_weights)
+    return divide(influence, weights.sum())
 
 
 def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -169,13 +176,13 @@ def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> F
 def roc_auc_ovr_influence(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
     """Return influence values f of the mean area: weighted placements, and the class weights."""
     areas, weights = _areas_and_weights(truth, p, n, by)
-    found = np.zeros(len(n))
+    influence = np.zeros(len(n))
     for k in np.flatnonzero(weights):
-        found += _placements(p[:, k], (truth != k) * 1, 0, n, np.array([0.0, weights[k]]))
+        influence += _placements(p[:, k], (truth != k) * 1, 0, n, np.array([0.0, weights[k]]))
     if by == "weighted":
-        value = roc_auc_ovr(truth, p, n, by)
-        found += np.where(weights > 0, np.nan_to_num(areas) - value, 0.0)[truth]
-    return divide(found, weights.sum())
+        mean_area = roc_auc_ovr(truth, p, n, by)
+        influence += np.where(weights > 0, np.nan_to_num(areas) - mean_area, 0.0)[truth]
+    return divide(influence, weights.sum())
 
 
 def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tuple[Floats, Floats]:
@@ -187,66 +194,77 @@ def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tupl
 def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return A(i|j) of every pair of classes, (..., C, C); NaN on the diagonal and without rows."""
     c = p.shape[1]
-    each = (_win_shares(p[:, i], truth, i, c, n) for i in range(c))
-    found = np.stack([divide(won, rows * rows[..., [i]]) for i, (won, rows) in enumerate(each)], -2)
-    found[..., np.arange(c), np.arange(c)] = np.nan
-    return found
+    areas = []
+    for i in range(c):
+        won, rows = _win_shares(p[:, i], truth, i, c, n)
+        areas.append(divide(won, rows * rows[..., [i]]))
+    table = np.stack(areas, -2)
+    table[..., np.arange(c), np.arange(c)] = np.nan
+    return table
 
 
-def _win_shares(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
-    """Return pairs that rows of `own` win against each side, ties 1/2, and rows, (..., sides).
+def _win_shares(x: Floats, side: Ints, winner: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
+    """Return pairs that rows of `winner` win against each side, ties 1/2, and rows, (..., sides).
 
     side (m,): the side of each row, 0 to sides - 1.
     """
-    place, known = _positions_among(x, side == own)
-    won, rows = (np.zeros((*n.shape[:-1], sides)) for _ in range(2))
-    for at in np.ndindex(n.shape[:-1]):
-        below, counts = _rows_below(place, known, side, sides, n[at])
-        won[at] = counts[1::2, own] @ below
-        rows[at] = counts.sum(axis=0)
-    pairs = rows * rows[..., [own]]
+    positions, values = _positions_among(x, side == winner)
+    won = np.zeros((*n.shape[:-1], sides))
+    rows = np.zeros((*n.shape[:-1], sides))
+    for index in np.ndindex(n.shape[:-1]):
+        below, counts = _rows_below(positions, values, side, sides, n[index])
+        won[index] = counts[1::2, winner] @ below
+        rows[index] = counts.sum(axis=0)
+    pairs = rows * rows[..., [winner]]
     all_won = (pairs >= _EXACT) & np.isclose(won, pairs, rtol=_ROUNDING, atol=0)
     return np.where(all_won, pairs, won), rows
 
 
-def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> Floats:
-    """Return influence values f, (m,), of a weighted sum of the AUCs of `own` against each side.
+def _placements(x: Floats, side: Ints, winner: int, n: Counts, weights: Floats) -> Floats:
+    """Return influence values f, (m,), of a weighted sum of the AUCs of `winner` against each side.
 
     of a row of this side: its share of the others below - area; of one of another side, the share
     of this side above it - area; each over the share of the row's side among all rows.
     """
-    place, known = _positions_among(x, side == own)
-    below, counts = _rows_below(place, known, side, len(weights), n)
-    mine, rows = counts[:, own], counts.sum(axis=0)
-    if not rows[own]:
+    is_winner = side == winner
+    positions, values = _positions_among(x, is_winner)
+    below, counts = _rows_below(positions, values, side, len(weights), n)
+    winner_counts = counts[:, winner]
+    rows = counts.sum(axis=0)
+    if not rows[winner]:
         return np.zeros(len(n))
-    areas = np.nan_to_num(divide(mine[1::2] @ below, rows * rows[own]))
-    some = np.where(weights > 0, weights / np.where(rows > 0, rows, 1.0), 0.0)
-    above = (rows[own] - mine.cumsum() + mine / 2) / rows[own]
-    found = (above[place] - areas[side]) * some[side]
-    at = side == own  # whose places are odd: one for each of its values
-    found[at] = ((below @ some - areas @ weights) / rows[own])[place[at] // 2]
-    return np.asarray(found * rows.sum())
+    areas = np.nan_to_num(divide(winner_counts[1::2] @ below, rows * rows[winner]))
+    row_weights = np.where(weights > 0, weights / np.where(rows > 0, rows, 1.0), 0.0)
+    above = (rows[winner] - winner_counts.cumsum() + winner_counts / 2) / rows[winner]
+    influence = (above[positions] - areas[side]) * row_weights[side]
+    # the positions of this side are odd: one for each of its values
+    at_values = (below @ row_weights - areas @ weights) / rows[winner]
+    influence[is_winner] = at_values[positions[is_winner] // 2]
+    return np.asarray(influence * rows.sum())
 
 
-def _positions_among(x: Floats, own: Bools) -> tuple[Ints, int]:
-    """Return the position of each x among the distinct values of `own` rows, and their number.
+def _positions_among(x: Floats, is_winner: Bools) -> tuple[Ints, int]:
+    """Return the position of each x among the distinct values of the winner's rows, and their
+    number.
 
     2 b + 1 at the value b, 2 b below it and above the one before.
     """
-    values = np.unique(check_probabilities(x)[own])
+    values = np.unique(check_probabilities(x)[is_winner])
     low = np.searchsorted(values, x)
     return 2 * low + (np.append(values, np.nan)[low] == x), len(values)
 
 
 def _rows_below(
-    place: Ints, known: int, side: Ints, sides: int, n: Counts
+    positions: Ints, values: int, side: Ints, sides: int, n: Counts
 ) -> tuple[Floats, Floats]:
-    """Return the rows of each side below each value, ties 1/2, and the counts at each position."""
-    cells = np.bincount(place * sides + side, n, minlength=(2 * known + 1) * sides)
+    """Return the rows of each side below each value, ties 1/2, and the counts at each position.
+
+    values: the number of distinct values, as of `_positions_among`.
+    """
+    cells = np.bincount(positions * sides + side, n, minlength=(2 * values + 1) * sides)
     counts: Floats = cells.astype(np.float64).reshape(-1, sides)
-    up_to = counts.cumsum(axis=0)
-    return (up_to[:-1:2] + up_to[1::2]) / 2, counts
+    cumulated = counts.cumsum(axis=0)
+    return (cumulated[:-1:2] + cumulated[1::2]) / 2, counts
 
 
 def _class_shares(truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -346,15 +364,15 @@ OF_MANY = (
 
 
 def top_label_measure(
-    measure: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: object
+    measure: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **settings: object
 ) -> Floats:
     """Return a measure of the largest probability, with correct and wrong predictions, (...)."""
-    each = check_probabilities(p)
-    largest = each.max(axis=1)
+    probabilities = check_probabilities(p)
+    largest = probabilities.max(axis=1)
     order = np.argsort(largest, kind="stable")
-    right = (each.argmax(axis=1) == truth)[order]
+    is_right = (probabilities.argmax(axis=1) == truth)[order]
     counts = n[..., order]
-    return measure(largest[order], counts * right, counts * ~right, **given)
+    return measure(largest[order], counts * is_right, counts * ~is_right, **settings)
 
 
 def _top_label(measure: Callable[..., Floats], *takes: str) -> Multiclass:

@@ -37,10 +37,11 @@ def kappa(n: Counts, power: int = 0) -> Floats:
     Source: Cohen 1960, Educational and Psychological Measurement 20:37; weights by Cohen 1968,
     Psychological Bulletin 70:213.
     """
-    truth, said = _row_and_column_sums(n)
+    truth, predicted = _row_and_column_sums(n)
     w = position_distances(truth.shape[-1], power)
-    seen = (n * w).sum(axis=(-2, -1)) * truth.sum(axis=-1)
-    return np.asarray(1 - divide(seen, ((truth @ w) * said).sum(axis=-1)))
+    observed = (n * w).sum(axis=(-2, -1)) * truth.sum(axis=-1)
+    expected = ((truth @ w) * predicted).sum(axis=-1)
+    return np.asarray(1 - divide(observed, expected))
 
 
 def mcc(n: Counts) -> Floats:
@@ -51,12 +52,15 @@ def mcc(n: Counts) -> Floats:
     NaN where all truth or all predictions are of one class. For C > 2 the least value is above -1.
     Source: Gorodkin 2004, Computational Biology and Chemistry 28:367.
     """
-    truth, said = _row_and_column_sums(n)
-    m, right = truth.sum(axis=-1), _diagonal(n).sum(axis=-1)
-    spread = [np.sqrt(_different_class_products(margin)) for margin in (truth, said)]
-    found = divide(m * right - (truth * said).sum(axis=-1), spread[0] * spread[1])
-    perfect = (right == m) & ~np.isnan(found)  # 1, not almost 1
-    value = np.where(perfect, 1.0, np.clip(found, -1, 1))
+    truth, predicted = _row_and_column_sums(n)
+    m = truth.sum(axis=-1)
+    right = _diagonal(n).sum(axis=-1)
+    truth_deviation = np.sqrt(_different_class_products(truth))
+    predicted_deviation = np.sqrt(_different_class_products(predicted))
+    covariance = m * right - (truth * predicted).sum(axis=-1)
+    quotient = divide(covariance, truth_deviation * predicted_deviation)
+    is_perfect = (right == m) & ~np.isnan(quotient)  # 1, not almost 1
+    value = np.where(is_perfect, 1.0, np.clip(quotient, -1, 1))
     return np.asarray(np.where(value < _ROUNDING - 1, -1.0, value))
 
 
@@ -81,9 +85,9 @@ def no_information_rate(n: Counts) -> Floats:
 
 def position_distances(classes: int, power: int) -> Floats:
     """Return |i - j|**power, (C, C); for power 0 it is 1 off the diagonal and 0 on it."""
-    place = np.arange(classes)
-    apart = np.abs(place[:, None] - place).astype(np.float64)
-    return np.asarray(np.where(apart > 0, apart**power, 0.0))
+    positions = np.arange(classes)
+    distances = np.abs(positions[:, None] - positions).astype(np.float64)
+    return np.asarray(np.where(distances > 0, distances**power, 0.0))
 
 
 def accuracy_influence(n: Counts) -> Floats:
@@ -94,11 +98,12 @@ def accuracy_influence(n: Counts) -> Floats:
 def balanced_accuracy_influence(n: Counts) -> Floats:
     """Return influence values f of balanced accuracy: (1[i = j] - recall_i) / (C share_i)."""
     truth, _ = _row_and_column_sums(n)
-    c, recall = truth.shape[-1], recalls(n)
-    each = divide(truth.sum(axis=-1, keepdims=True), c * truth)
+    c = truth.shape[-1]
+    recall = recalls(n)
+    row_weights = divide(truth.sum(axis=-1, keepdims=True), c * truth)
     # undefined for a table in which a class has no true rows
     lacking = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
-    return _flat((np.eye(c) - recall[..., None]) * each[..., None] + lacking)
+    return _flat((np.eye(c) - recall[..., None]) * row_weights[..., None] + lacking)
 
 
 def kappa_influence(n: Counts, power: int = 0) -> Floats:
@@ -108,9 +113,10 @@ def kappa_influence(n: Counts, power: int = 0) -> Floats:
     t and p the shares of rows and columns.
     Source: Fleiss, Cohen and Everitt 1969, Psychological Bulletin 72:323.
     """
-    truth, said = _cell_shares(n)
+    truth, predicted = _margin_shares(n)
     w = position_distances(truth.shape[-1], power)
-    by_row, by_column = said @ w, truth @ w
+    by_row = predicted @ w
+    by_column = truth @ w
     e = (by_row * truth).sum(axis=-1)[..., None, None]
     value = kappa(n, power)[..., None, None]
     mixed = divide(by_row[..., :, None] + by_column[..., None, :], e)
@@ -123,11 +129,13 @@ def mcc_influence(n: Counts) -> Floats:
     (1[i = j] - t_j - p_i) / sqrt(U V) + MCC (t_i / U + p_j / V), with U = 1 - sum t²,
     V = 1 - sum p².
     """
-    truth, said = _cell_shares(n)
-    u, v = (_different_class_products(margin)[..., None, None] for margin in (truth, said))
+    truth, predicted = _margin_shares(n)
+    u = _different_class_products(truth)[..., None, None]
+    v = _different_class_products(predicted)[..., None, None]
     value = mcc(n)[..., None, None]
-    row, column = truth[..., :, None], said[..., None, :]
-    hits = np.eye(truth.shape[-1]) - said[..., :, None] - truth[..., None, :]
+    row = truth[..., :, None]
+    column = predicted[..., None, :]
+    hits = np.eye(truth.shape[-1]) - predicted[..., :, None] - truth[..., None, :]
     slope = divide(hits, np.sqrt(u) * np.sqrt(v)) + value * (divide(row, u) + divide(column, v))
     return _flat_deviation(n, slope)
 
@@ -158,10 +166,11 @@ def _row_and_column_sums(n: Counts) -> tuple[Floats, Floats]:
     return table.sum(axis=-1).astype(np.float64), table.sum(axis=-2).astype(np.float64)
 
 
-def _cell_shares(n: Counts) -> tuple[Floats, Floats]:
-    truth, said = _row_and_column_sums(n)
+def _margin_shares(n: Counts) -> tuple[Floats, Floats]:
+    """Return the shares of the rows and of the columns among all rows."""
+    truth, predicted = _row_and_column_sums(n)
     m = truth.sum(axis=-1, keepdims=True)
-    return divide(truth, m), divide(said, m)
+    return divide(truth, m), divide(predicted, m)
 
 
 def _different_class_products(margin: Floats) -> Floats:
@@ -182,10 +191,10 @@ def _flat(cells: Floats) -> Floats:
 
 
 def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
-    given = np.asarray(costs, np.float64)
-    if given.shape != np.shape(n)[-2:] or not np.isfinite(given).all():
-        raise ValueError(f"costs must be finite and {np.shape(n)[-2:]}, not {given.shape}")
-    return given
+    matrix = np.asarray(costs, np.float64)
+    if matrix.shape != np.shape(n)[-2:] or not np.isfinite(matrix).all():
+        raise ValueError(f"costs must be finite and {np.shape(n)[-2:]}, not {matrix.shape}")
+    return matrix
 
 
 def _share_definition(
@@ -235,24 +244,23 @@ def _ordinal_measure(
     title: str,
     form: Multiclass,
     formula: str,
-    source: str = "textbook",
     interval: IntervalKind = "influence",
     scale: ScaleKind = "log",
-    **more: Any,
+    **fields: Any,
 ) -> Measure:
+    """Return the record of a measure of ordered classes."""
     return Measure(
         name,
         title,
-        form.of,
+        form.compute,
         "classes",
         form.undefined,
         interval,
         formula,
-        source,
         ordered=True,
         scale=scale,
         classes=form,
-        **more,
+        **fields,
     )
 
 
@@ -270,7 +278,7 @@ TABLES = (
         "linear kappa",
         _weighted_kappa(1),
         "1 - sum w n / sum w e, w the distance of the classes",
-        _COHEN,
+        source=_COHEN,
         scale="fisher",
         low=-1,
     ),
@@ -279,7 +287,7 @@ TABLES = (
         "quadratic kappa",
         _weighted_kappa(2),
         "1 - sum w n / sum w e, w the squared distance of the classes",
-        _COHEN,
+        source=_COHEN,
         scale="fisher",
         low=-1,
     ),
@@ -334,13 +342,14 @@ def one_vs_rest_tables(n: Counts) -> Confusion:
     tp = np.diagonal(table, axis1=-2, axis2=-1)
     m = table.sum(axis=(-2, -1))[..., None]
 
-    def less(whole: Counts, part: Counts) -> Counts:
-        left = whole - part  # with fractions, rounding may leave a remainder of 0
+    def subtract(total: Counts, cell: Counts) -> Counts:
+        left = total - cell  # with fractions, rounding may leave a remainder of 0
         return left if left.dtype.kind != "f" else np.where(left > _ROUNDING * m, left, 0.0)
 
-    truth, said = table.sum(axis=-1), table.sum(axis=-2)
-    fn, fp = less(truth, tp), less(said, tp)
-    return Confusion(tp, fp, fn, less(m - truth, fp))
+    truth = table.sum(axis=-1)
+    fn = subtract(truth, tp)
+    fp = subtract(table.sum(axis=-2), tp)
+    return Confusion(tp, fp, fn, subtract(m - truth, fp))
 
 
 def measure_by_class(measure: Measure, n: Counts) -> Floats:
@@ -357,8 +366,8 @@ def class_average(measure: Measure, n: Counts, by: Average) -> Floats:
     The sums are over the n_defined classes where S is defined.
     """
     if by == "micro":
-        each = one_vs_rest_tables(n)
-        return measure.function(Confusion(*(cell.sum(axis=-1) for cell in each.cells)))
+        tables = one_vs_rest_tables(n)
+        return measure.function(Confusion(*(cell.sum(axis=-1) for cell in tables.cells)))
     values, weights = _values_and_weights(measure, n, by)
     return divide(np.where(weights > 0, values * weights, 0.0).sum(axis=-1), weights.sum(axis=-1))
 
@@ -368,22 +377,29 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
 
     Errors: ValueError for a measure that is not averaged.
     """
-    c, value = np.shape(n)[-1], class_average(measure, n, by)[..., None]
+    c = np.shape(n)[-1]
+    value = class_average(measure, n, by)[..., None]
     if by == "micro":
-        whole = _denominator_share(measure, n).sum(axis=-1, keepdims=True)
-        # a cell is TP of its class or FN of one and FP of another, and TN of all others
-        right = np.eye(c, dtype=bool).ravel()
-        mine, theirs = (
-            np.where(right, one[0] + (c - 1) * one[3], one[1] + one[2] + (c - 2) * one[3])
-            for one in _quotient_cells(measure)
-        )
-        return np.asarray((mine - value * theirs) / np.where(whole > 0, whole, np.nan))
+        denominator = _denominator_share(measure, n).sum(axis=-1, keepdims=True)
+        top, bottom = (_micro_coefficients(cells, c) for cells in _quotient_cells(measure))
+        denominator = np.where(denominator > 0, denominator, np.nan)
+        return np.asarray((top - value * bottom) / denominator)
     values, weights = _values_and_weights(measure, n, by)
     summed = _summed_influence(measure, n, values, weights)
     if by == "weighted":  # the weights are shares of rows too
         truth = np.repeat(np.arange(c), c)
         summed = summed + np.where(weights > 0, values - value, 0.0)[..., truth]
     return divide(summed, weights.sum(axis=-1, keepdims=True))
+
+
+def _micro_coefficients(coefficients: Floats, c: int) -> Floats:
+    """Return what a row of each cell of C classes adds to a micro sum, (C C,).
+
+    A cell is TP of its class or FN of one and FP of another, and TN of all others.
+    """
+    tp, fp, fn, tn = coefficients
+    on_diagonal = np.eye(c, dtype=bool).ravel()
+    return np.asarray(np.where(on_diagonal, tp + (c - 1) * tn, fp + fn + (c - 2) * tn))
 
 
 def _summed_influence(measure: Measure, n: Counts, values: Floats, weights: Floats) -> Floats:
@@ -481,7 +497,8 @@ def class_biases(measure: Measure, n: Counts) -> Floats:
 
 def _values_and_weights(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:
     """Return the value of each class, (..., C), and its weight, 0 where undefined."""
-    values, rows = measure_by_class(measure, n), np.asarray(n).sum(axis=-1)
+    values = measure_by_class(measure, n)
+    rows = np.asarray(n).sum(axis=-1)
     share = divide(rows, rows.sum(axis=-1, keepdims=True)) if by == "weighted" else 1.0
     return values, np.where(np.isnan(values), 0.0, share)
 

@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Number, divide
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, Number, divide
 from clfeval.measures.confusion import (
     ALL_ALIKE,
     NO_NEGATIVES,
@@ -43,7 +43,8 @@ def epa(t: Confusion) -> Floats:
 def dor(t: Confusion) -> Floats:
     """Return the diagnostic odds ratio, TP TN / (FP FN); 0..inf, chance 1."""
     # as floats, since products of integers would overflow
-    tp, fp = np.asarray(t.tp, np.float64), np.asarray(t.fp, np.float64)
+    tp = np.asarray(t.tp, np.float64)
+    fp = np.asarray(t.fp, np.float64)
     return divide(tp * t.tn, fp * t.fn)
 
 
@@ -214,10 +215,10 @@ def net_benefit_at(scores: Counts, positives: Counts, negatives: Counts, t: floa
     -t / (1 - t) up to pi, best high; NaN at t = 1 and without rows. ValueError unless 0 <= t <= 1.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
-    over_all = np.sum(class_totals(positives, negatives), axis=0)
-    called = _predicted_positive(scores, t)
-    tp, fp = (part[..., called].sum(axis=-1) for part in (positives, negatives))
-    return divide(tp - _threshold_odds(t) * fp, over_all)
+    rows = np.sum(class_totals(positives, negatives), axis=0)
+    flagged = _predicted_positive(scores, t)
+    tp, fp = (counts[..., flagged].sum(axis=-1) for counts in (positives, negatives))
+    return divide(tp - _threshold_odds(t) * fp, rows)
 
 
 def standardised_net_benefit(
@@ -244,8 +245,8 @@ def interventions_avoided(
     rows.
     """
     rows = np.sum(class_totals(positives, negatives), axis=0)
-    passed = ~_predicted_positive(scores, t)
-    fn, tn = (part[..., passed].sum(axis=-1) for part in (positives, negatives))
+    cleared = ~_predicted_positive(scores, t)
+    fn, tn = (counts[..., cleared].sum(axis=-1) for counts in (positives, negatives))
     return divide(100 * (tn - divide(1.0, _threshold_odds(t, 0.0)) * fn), rows)
 
 
@@ -253,9 +254,10 @@ def net_benefit_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
     """Return the influence on the net benefit: the contribution of a row minus the mean."""
-    called, mean = _predicted_positive(scores, t), net_benefit_at(scores, positives, negatives, t)
-    brings = {True: 1.0, False: -_threshold_odds(t)}
-    return Influence(len(scores), lambda at, y: called[at] * brings[y] - mean)
+    flagged = _predicted_positive(scores, t)
+    mean = net_benefit_at(scores, positives, negatives, t)
+    benefit = {True: 1.0, False: -_threshold_odds(t)}
+    return Influence(len(scores), lambda indices, y: flagged[indices] * benefit[y] - mean)
 
 
 def standardised_influence(
@@ -264,18 +266,22 @@ def standardised_influence(
     """Return the influence on NB / pi, (f - NB / pi (y - pi)) / pi."""
     share = _prevalence(positives, negatives)
     ratio = standardised_net_benefit(scores, positives, negatives, t)
-    own = net_benefit_influence(scores, positives, negatives, t)
-    return Influence(own.m, lambda at, y: divide(own.values_at(at, y) - ratio * (y - share), share))
+    benefit = net_benefit_influence(scores, positives, negatives, t)
+
+    def values_at(indices: Ints | slice, y: bool) -> Floats:
+        return divide(benefit.values_at(indices, y) - ratio * (y - share), share)
+
+    return Influence(benefit.m, values_at)
 
 
 def avoided_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
     """Return the influence on interventions avoided: the contribution of a row minus the mean."""
-    passed = ~_predicted_positive(scores, t)
+    cleared = ~_predicted_positive(scores, t)
     mean = interventions_avoided(scores, positives, negatives, t)
-    adds = {True: -100 * float(divide(1.0, _threshold_odds(t, 0.0))), False: 100.0}
-    return Influence(len(scores), lambda at, y: passed[at] * adds[y] - mean)
+    avoided = {True: -100 * float(divide(1.0, _threshold_odds(t, 0.0))), False: 100.0}
+    return Influence(len(scores), lambda indices, y: cleared[indices] * avoided[y] - mean)
 
 
 def _predicted_positive(scores: Counts, t: float) -> Bools:
@@ -290,9 +296,9 @@ def _prevalence(positives: Counts, negatives: Counts) -> Floats:
     return divide(np.where(p > 0, p, np.nan), p + n)
 
 
-def _threshold_odds(t: float, least: float = -1.0) -> float:
-    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, and up to `least`."""
-    return t / (1 - t) if least < t < 1 else np.nan
+def _threshold_odds(t: float, above: float = -1.0) -> float:
+    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, and unless t > `above`."""
+    return t / (1 - t) if above < t < 1 else np.nan
 
 
 _UNDEFINED = ("too_few_rows", "certain_threshold")
@@ -341,8 +347,9 @@ def phi_delta_at_prevalence(tp: Number, fp: Number, p: Number) -> tuple[Floats, 
     accuracy = p tp + n (1 - fp)   n = 1 - p   tp and fp the rates, fn = 1 - tp
     """
     n = 1 - p
-    right, excess = p * tp + n * (1 - fp), n * fp - p * (1 - tp)
-    return np.asarray(2 * excess, np.float64), np.asarray(2 * right - 1, np.float64)
+    accuracy_at = p * tp + n * (1 - fp)
+    excess = n * fp - p * (1 - tp)
+    return np.asarray(2 * excess, np.float64), np.asarray(2 * accuracy_at - 1, np.float64)
 
 
 def phi_delta_of_counts(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[Floats, Floats]:

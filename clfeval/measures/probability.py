@@ -18,12 +18,12 @@ MIN_PROBABILITY = 2.0**-52  # smaller ones, of the truth or of either class, cou
 
 def distinct_starts(scores: Counts) -> Ints:
     """Return the start index of each distinct score, (d,); ValueError unless scores ascend."""
-    given = np.asarray(scores)
-    if not (given[1:] >= given[:-1]).all():
+    column = np.asarray(scores)
+    if not (column[1:] >= column[:-1]).all():
         raise ValueError("scores must be sorted, ascending")
-    new = np.ones(len(given), bool)
-    np.greater(given[1:], given[:-1], out=new[1:])
-    return np.flatnonzero(new)
+    is_start = np.ones(len(column), bool)
+    np.greater(column[1:], column[:-1], out=is_start[1:])
+    return np.flatnonzero(is_start)
 
 
 def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
@@ -31,8 +31,9 @@ def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]
     pos, neg = map(np.asarray, counts)
     kind: Any = np.float64 if "f" in (pos.dtype.kind, neg.dtype.kind) else np.int64
     if not (np.asarray(scores)[1:] > np.asarray(scores)[:-1]).all():
-        first = distinct_starts(scores)
-        pos, neg = (np.add.reduceat(part, first, axis=-1, dtype=kind) for part in (pos, neg))
+        starts = distinct_starts(scores)
+        pos = np.add.reduceat(pos, starts, axis=-1, dtype=kind)
+        neg = np.add.reduceat(neg, starts, axis=-1, dtype=kind)
     return pos, neg, kind
 
 
@@ -41,31 +42,33 @@ def sum_of_products(a: Counts, b: Counts, kind: type[np.number[Any]]) -> Counts:
     return np.asarray(np.einsum("...m,...m->...", a, b, dtype=kind, casting="same_kind"))
 
 
-def bounded_share(part: Counts, whole: Counts) -> Floats:
-    """Return part / whole, at most 1 in spite of rounding."""
-    return np.asarray(np.minimum(divide(part, whole), 1.0))
+def bounded_share(numerator: Counts, denominator: Counts) -> Floats:
+    """Return numerator / denominator, at most 1 in spite of rounding."""
+    return np.asarray(np.minimum(divide(numerator, denominator), 1.0))
 
 
 def score_positions(scores: Counts) -> Ints:
     """Return the index of each ascending score among the distinct ones: (m,)."""
-    first = distinct_starts(scores)
-    if len(first) == len(scores):
-        return first
-    return np.repeat(np.arange(len(first)), np.diff(first, append=len(scores)))
+    starts = distinct_starts(scores)
+    if len(starts) == len(scores):
+        return starts
+    return np.repeat(np.arange(len(starts)), np.diff(starts, append=len(scores)))
 
 
 def class_totals(positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
     """Return the number of positives and of negatives, (...), as floats."""
-    p, n = (np.asarray(part.sum(axis=-1), np.float64) for part in (positives, negatives))
+    p = np.asarray(positives.sum(axis=-1), np.float64)
+    n = np.asarray(negatives.sum(axis=-1), np.float64)
     return p, n
 
 
 def check_probabilities(p: ArrayLike) -> Floats:
     """Return an array of probabilities; ValueError for numbers outside 0..1."""
-    given = np.asarray(p, np.float64)
-    if given.size and not (given.min() >= 0 and given.max() <= 1):  # NaN is neither
+    probabilities = np.asarray(p, np.float64)
+    # NaN is neither
+    if probabilities.size and not (probabilities.min() >= 0 and probabilities.max() <= 1):
         raise ValueError("probabilities lie between 0 and 1")
-    return given
+    return probabilities
 
 
 Loss = Callable[[ArrayLike, ArrayLike], Floats]
@@ -75,8 +78,8 @@ _SAMPLED = 2**10  # scores whose mean loss is near that of all
 
 def clipped_weight(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
     """Return the number, or weight, of rows with a true-class probability below 2**-52, (...)."""
-    low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < MIN_PROBABILITY
-    return np.asarray(n[..., low].sum(axis=-1))
+    of_truth = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64))
+    return np.asarray(n[..., of_truth < MIN_PROBABILITY].sum(axis=-1))
 
 
 def squared_errors(p: ArrayLike, truth: ArrayLike) -> Floats:
@@ -96,17 +99,24 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     `clipped_weight` counts them. ValueError for probabilities outside 0..1.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
-    given, said = check_probabilities(p), np.asarray(truth, bool)
-    wrong = log_complement(np.minimum(given, 1 - MIN_PROBABILITY)) if not said.all() else 0.0
-    right = np.log(np.maximum(given, MIN_PROBABILITY)) if said.any() else 0.0
-    found = np.where(said, right, wrong) if said.ndim else right if said else wrong
-    return np.asarray(0.0 - found)  # never -0.0
+    probabilities = check_probabilities(p)
+    is_positive = np.asarray(truth, bool)
+    log_p: Floats | float = 0.0
+    log_not_p: Floats | float = 0.0
+    if is_positive.any():
+        log_p = np.log(np.maximum(probabilities, MIN_PROBABILITY))
+    if not is_positive.all():
+        log_not_p = log_complement(np.minimum(probabilities, 1 - MIN_PROBABILITY))
+    if is_positive.ndim:
+        return np.asarray(0.0 - np.where(is_positive, log_p, log_not_p))  # never -0.0
+    return np.asarray(0.0 - (log_p if is_positive else log_not_p))
 
 
 def log_complement(p: Floats) -> Floats:
     """Return ln(1 - p) of p below 1 with all its digits, in less than half the time of log1p."""
-    rest = 1 - p
-    return np.asarray(np.log(rest) - (p - (1 - rest)) / rest)  # with what 1 - p lost by rounding
+    complement = 1 - p
+    lost_by_rounding = p - (1 - complement)
+    return np.asarray(np.log(complement) - lost_by_rounding / complement)
 
 
 def given_probabilities(p: ArrayLike, _: ArrayLike) -> Floats:
@@ -130,12 +140,12 @@ def mean_class_loss(loss: Loss, scores: Counts, positives: Counts, negatives: Co
     if np.ndim(positives) == 1 and len(scores) > _SAMPLED:
         sums = loss_sums(loss, scores, positives, negatives)
         return divide((sums[:, 1] + sums[:, 5] * sums[:, 0]).sum(), sums[:, 0].sum())
-    whole: Any = 0.0
+    total: Any = 0.0
     for start in range(0, len(scores), _BLOCK):
-        part = slice(start, start + _BLOCK)
+        block = slice(start, start + _BLOCK)
         for y, n in ((True, positives), (False, negatives)):
-            whole = whole + (n[..., part] * loss(scores[part], y)).sum(axis=-1)
-    return divide(whole, np.sum(class_totals(positives, negatives), axis=0))
+            total = total + (n[..., block] * loss(scores[block], y)).sum(axis=-1)
+    return divide(total, np.sum(class_totals(positives, negatives), axis=0))
 
 
 def mean_loss_influence(
@@ -148,17 +158,28 @@ def mean_loss_influence(
 
 
 def loss_influence(
-    loss: Loss, counts: Sequence[Counts], slope: Number, shift: Number, other: Number
+    loss: Loss,
+    counts: Sequence[Counts],
+    slope: Number,
+    positive_shift: Number,
+    negative_shift: Number,
 ) -> Influence:
-    """Return the influence slope loss + shift of positives, and with the other shift of negatives.
+    """Return the influence slope loss + shift, with a shift of positives and one of negatives.
 
     counts: scores, positives and negatives, (m,) each.
     """
-    return Influence(
-        len(counts[0]),
-        lambda at, y: slope * loss(counts[0][at], y) + (shift if y else other),
-        lambda: loss_powers(loss, counts, slope, shift, other).sum(axis=0)[2::2],
-    )
+    scores = counts[0]
+
+    def values_at(indices: Ints | slice, y: bool) -> Floats:
+        return np.asarray(
+            slope * loss(scores[indices], y) + (positive_shift if y else negative_shift)
+        )
+
+    def power_sums() -> Floats:
+        powers = loss_powers(loss, counts, slope, positive_shift, negative_shift)
+        return np.asarray(powers.sum(axis=0)[2::2])
+
+    return Influence(len(scores), values_at, power_sums)
 
 
 @cache_last_call
@@ -167,17 +188,18 @@ def loss_sums(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) 
 
     Of each class, positives first; positives and negatives (m,).
     """
-    few, sums = slice(None, None, 1 + len(scores) // _SAMPLED), np.zeros((2, 6))
+    sums = np.zeros((2, 6))
+    sample = slice(None, None, 1 + len(scores) // _SAMPLED)
     for row, y, n in zip(sums, (True, False), (positives, negatives), strict=True):
-        row[5] = np.nan_to_num(mean_loss(loss(scores[few], y), n[few]))
+        row[5] = np.nan_to_num(mean_loss(loss(scores[sample], y), n[sample]))
         for start in range(0, len(scores), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            there = np.flatnonzero(n[part] > 0)
-            moved = np.subtract(loss(scores[part].take(there), y), row[5])
-            weighed = n[part].take(there).astype(np.float64)
+            block = slice(start, start + _BLOCK)
+            present = np.flatnonzero(n[block] > 0)
+            deviations = np.subtract(loss(scores[block].take(present), y), row[5])
+            weighed = n[block].take(present).astype(np.float64)
             row[0] += weighed.sum()
             for k in range(1, 5):
-                weighed *= moved
+                weighed *= deviations
                 row[k] += weighed.sum()
     return sums
 
@@ -225,9 +247,9 @@ def skill_score(
     """
     p, n = class_totals(positives, negatives)
     reference, _ = prior(divide(p, p + n))
-    both = (p > 0) & (n > 0)
+    has_both_classes = (p > 0) & (n > 0)
     mean = mean_class_loss(loss, scores, positives, negatives)
-    return np.asarray(1 - divide(mean, np.where(both, reference, np.nan)))
+    return np.asarray(1 - divide(mean, np.where(has_both_classes, reference, np.nan)))
 
 
 def skill_score_influence(
@@ -242,8 +264,8 @@ def skill_score_influence(
     share = np.where((p > 0) & (n > 0), divide(p, p + n), np.nan)
     reference, slope = prior(share)
     mean = mean_class_loss(loss, scores, positives, negatives)
-    moved = [mean + divide(mean, reference) * slope * (y - share) for y in (True, False)]
-    return loss_influence(loss, (scores, positives, negatives), *divide([-1, *moved], reference))
+    shifts = [mean + divide(mean, reference) * slope * (y - share) for y in (True, False)]
+    return loss_influence(loss, (scores, positives, negatives), *divide([-1, *shifts], reference))
 
 
 _BRIER = "Brier 1950, Monthly Weather Review 78:1"
@@ -257,14 +279,13 @@ def _mean_measure(
     formula: str,
     source: str,
     aliases: tuple[str, ...] = (),
-    **more: Any,
+    **fields: Any,
 ) -> Measure:
     """Return the record of a measure that is the mean of a loss."""
-    of, influence = partial(mean_class_loss, loss), partial(mean_loss_influence, loss)
     return Measure(
         name,
         title,
-        of,
+        partial(mean_class_loss, loss),
         "probabilities",
         ("too_few_rows",),
         "influence",
@@ -272,8 +293,8 @@ def _mean_measure(
         source,
         aliases,
         loss=loss,
-        influence=influence,
-        **more,
+        influence=partial(mean_loss_influence, loss),
+        **fields,
     )
 
 

@@ -40,12 +40,12 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     if kind is np.int64 and np.max(pairs, initial=0.0) >= 2.0**63:
         # the pairs exceed 64 bits; a perfect ranking must still lose exactly 0 of them
         up_to = neg.cumsum(axis=-1, dtype=kind)
-        rest = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
-        tied, less, more = (
-            sum_of_products(pos, part.astype(np.float64), np.float64)
-            for part in (neg, up_to - neg, rest)
+        above = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
+        tied, won, lost = (
+            sum_of_products(pos, negatives_at.astype(np.float64), np.float64)
+            for negatives_at in (neg, up_to - neg, above)
         )
-        return bounded_share(2 * less + tied, 2 * (less + tied + more))
+        return bounded_share(2 * won + tied, 2 * (won + tied + lost))
     up_to = running_sums(pos, neg)[1, 1:] if pos.ndim == 1 else neg.cumsum(axis=-1, dtype=kind)
     won = 2 * sum_of_products(pos, up_to, kind) - sum_of_products(pos, neg, kind)
     return bounded_share(won, pairs)
@@ -61,10 +61,10 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     pos, neg = pos[..., ::-1], neg[..., ::-1]
     hits = pos.cumsum(axis=-1, dtype=np.float64)
-    claimed = neg.cumsum(axis=-1, dtype=np.float64)
-    claimed += hits
+    flagged = neg.cumsum(axis=-1, dtype=np.float64)
+    flagged += hits
     # scores above the first resampled row have neither precision nor new recall
-    precision = np.divide(hits, claimed, out=hits, where=claimed > 0)
+    precision = np.divide(hits, flagged, out=hits, where=flagged > 0)
     precision *= pos
     # summed in the same way, so that a perfect ranking has exactly 1
     return bounded_share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
@@ -77,10 +77,10 @@ def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Source: Conover 1999, Practical Nonparametric Statistics, section 6.3.
     """
     pos, neg, kind = sum_at_scores(scores, positives, negatives)
-    rows, others = (part.sum(axis=-1, dtype=kind).astype(np.float64) for part in (pos, neg))
-    apart = pos.cumsum(axis=-1, dtype=kind) * others[..., None]
-    apart -= neg.cumsum(axis=-1, dtype=kind) * rows[..., None]
-    return bounded_share(np.abs(apart, out=apart).max(axis=-1, initial=0.0), rows * others)
+    p, n = (counts.sum(axis=-1, dtype=kind).astype(np.float64) for counts in (pos, neg))
+    difference = pos.cumsum(axis=-1, dtype=kind) * n[..., None]
+    difference -= neg.cumsum(axis=-1, dtype=kind) * p[..., None]
+    return bounded_share(np.abs(difference, out=difference).max(axis=-1, initial=0.0), p * n)
 
 
 def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -93,8 +93,9 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Goadrich 2006, ICML 23:233, on the interpolation.
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    hits, claimed = _from_above(pos), _from_above(pos + neg)
-    precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
+    hits = _from_above(pos)
+    flagged = _from_above(pos + neg)
+    precision = np.divide(hits, flagged, out=np.ones_like(hits), where=flagged > 0)
     area = (pos * (precision + _next_higher(precision, 1.0))).sum(axis=-1)
     return bounded_share(area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
 
@@ -144,16 +145,18 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Source: Flach and Kull 2015, NeurIPS 28:838.
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    tp, fp = _from_above(pos), _from_above(neg)
-    p, n = (part[..., None] for part in class_totals(positives, negatives))
-    before, others = _next_higher(tp, 0.0), _next_higher(fp, 0.0)
+    tp = _from_above(pos)
+    fp = _from_above(neg)
+    p, n = (total[..., None] for total in class_totals(positives, negatives))
+    higher_tp = _next_higher(tp, 0.0)
+    higher_fp = _next_higher(fp, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        start = np.maximum(before, p * p / (p + n))  # where the recall gain is 0
-        way = np.where(tp > before, (start - before) / (tp - before), 0.0)
-        there = fp, others + way * (fp - others)
-        gains = [1 - p / n * false / true for false, true in zip(there, (tp, start), strict=True)]
-        recall = p / n * p * (1 / start - 1 / tp)
-        area = np.where(tp > start, recall * (gains[0] + gains[1]) / 2, 0.0).sum(axis=-1)
+        start_tp = np.maximum(higher_tp, p * p / (p + n))  # where the recall gain is 0
+        fraction = np.where(tp > higher_tp, (start_tp - higher_tp) / (tp - higher_tp), 0.0)
+        start_fp = higher_fp + fraction * (fp - higher_fp)
+        gain_sum = (1 - p / n * fp / tp) + (1 - p / n * start_fp / start_tp)
+        recall = p / n * p * (1 / start_tp - 1 / tp)
+        area = np.where(tp > start_tp, recall * gain_sum / 2, 0.0).sum(axis=-1)
     # rounded sums for a perfect ranking may exceed 1 by a last digit
     return np.where((p * n)[..., 0] > 0, np.minimum(area, 1.0), np.nan)
 
@@ -166,9 +169,9 @@ def _from_above(counts: Counts) -> Floats:
 
 def _next_higher(values: Floats, beyond: float) -> Floats:
     """Return the value at the next higher score; `beyond` at the highest."""
-    found = np.full_like(values, beyond)
-    found[..., :-1] = values[..., 1:]
-    return found
+    shifted = np.full_like(values, beyond)
+    shifted[..., :-1] = values[..., 1:]
+    return shifted
 
 
 def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -183,21 +186,26 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> I
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
     area = roc_auc(scores, positives, negatives)
-    ends, many = running_sums(pos, neg)[:, :-1], {True: divide(p + n, p), False: divide(p + n, n)}
-    place = None if len(pos) == len(scores) else score_positions(scores)
+    pos_below, neg_below = running_sums(pos, neg)[:, :-1]
+    inverse_shares = {True: divide(p + n, p), False: divide(p + n, n)}
+    positions = None if len(pos) == len(scores) else score_positions(scores)
 
-    def each(at: Ints | slice, y: bool) -> Floats:
-        at = at if place is None else place[at]
-        beaten = ends[1][at] + neg[at] / 2 if y else p - ends[0][at] - pos[at] / 2
-        return np.asarray((divide(beaten, n if y else p) - area) * many[y])
+    def values_at(indices: Ints | slice, y: bool) -> Floats:
+        if positions is not None:
+            indices = positions[indices]
+        if y:
+            share = divide(neg_below[indices] + neg[indices] / 2, n)
+        else:
+            share = divide(p - pos_below[indices] - pos[indices] / 2, p)
+        return np.asarray((share - area) * inverse_shares[y])
 
-    return Influence(len(scores), each)
+    return Influence(len(scores), values_at)
 
 
 def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on 2 AUC - 1, twice that on the area."""
     area = roc_auc_influence(scores, positives, negatives)
-    return Influence(area.m, lambda at, y: 2 * area.values_at(at, y))
+    return Influence(area.m, lambda indices, y: 2 * area.values_at(indices, y))
 
 
 def average_precision_influence(
@@ -259,8 +267,8 @@ def recall_at_k(
     Source: Jarvelin and Kekalainen 2002, ACM TOIS 20:422, cumulative gain; the ties: McSherry and
     Najork 2008, ECIR 30:414.
     """
-    found, _ = _positives_in_top_k(scores, positives, negatives, k, row)
-    return bounded_share(found, class_totals(positives, negatives)[0])
+    hits, _ = _positives_in_top_k(scores, positives, negatives, k, row)
+    return bounded_share(hits, class_totals(positives, negatives)[0])
 
 
 def precision_at_k(
@@ -293,14 +301,15 @@ def _positives_in_top_k(
     if not k > 0:
         raise ValueError(f"k {k:g} is not above 0")
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    pos, n = pos[..., ::-1] * 1.0, (pos[..., ::-1] + neg[..., ::-1]) * 1.0
+    descending = pos[..., ::-1] * 1.0
+    n = (pos[..., ::-1] + neg[..., ::-1]) * 1.0
     rows = n.sum(axis=-1)
-    room = k * rows if k <= 1 else np.where(rows >= k * row, k * row, np.nan)
+    top = k * rows if k <= 1 else np.where(rows >= k * row, k * row, np.nan)
     above = n.cumsum(axis=-1) - n
     with np.errstate(invalid="ignore"):
-        taken = np.clip(room[..., None] - above, 0, n)
-    part = np.divide(taken, n, out=np.zeros_like(n), where=n > 0)
-    return np.asarray((pos * part).sum(axis=-1)), np.asarray(room)
+        included = np.clip(top[..., None] - above, 0, n)
+    share = np.divide(included, n, out=np.zeros_like(n), where=n > 0)
+    return np.asarray((descending * share).sum(axis=-1)), np.asarray(top)
 
 
 _TIES = "Jarvelin and Kekalainen 2002, ACM TOIS 20:422"

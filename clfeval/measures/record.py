@@ -24,15 +24,15 @@ ScaleKind = Literal["identity", "logit", "fisher", "log"]
 class Multiclass:
     """A measure of C classes, two or more.
 
-    of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
-    truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
-    averaged over one-vs-rest (`class_averages`). influence: with the same arguments, f of the cells
+    compute: its function: of the table n (..., C, C) where the measure needs a confusion or
+    classes; of truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for
+    one that is averaged over one-vs-rest. influence: with the same arguments, f of the cells
     (..., C C), or of the rows (..., m); None where it is not smooth. share: numerator and
     denominator as counts of rows, with the same arguments. parts: of an average, numerator and
     denominator as sums of cells. undefined: reasons. takes: settings.
     """
 
-    of: Callable[..., Floats] | None = None
+    compute: Callable[..., Floats] | None = None
     influence: Callable[..., Floats] | None = None
     undefined: tuple[str, ...] = ("too_few_rows",)
     share: Callable[..., tuple[Any, Any]] | None = None
@@ -41,31 +41,38 @@ class Multiclass:
 
     def with_settings(self, **settings: object) -> Multiclass:
         """Return the definition with the given settings filled in."""
-        mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
-        if not mine:
+        taken_settings = _settings_taken(self.takes, settings)
+        if not taken_settings:
             return self
-        given: dict[str, Any] = {
-            name: (of := getattr(self, name)) and partial(of, **mine)
-            for name in ("of", "influence", "share", "parts")
-        }
-        return replace(self, **given)
+        functions: dict[str, Any] = {}
+        for name in ("compute", "influence", "share", "parts"):
+            function = getattr(self, name)
+            functions[name] = function and partial(function, **taken_settings)
+        return replace(self, **functions)
+
+
+def _settings_taken(names: Sequence[str], settings: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings of these names that are not None."""
+    return {name: settings[name] for name in names if settings.get(name) is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A measure: its names, function, range, direction, interval and caveats.
 
-    of: its function of the statistic that `needs` names, or None; by default the quotient of
+    compute: its function of the statistic that `needs` names, or None; by default the quotient of
     `share`. best: the better direction, zero or one as a target, or none. low, high: its range.
     undefined: the reasons why it may be. interval: the method of its limits. invariant: independent
     of prevalence, given sensitivity and specificity. twin: the id of which this is another name.
-    takes: settings of `of` and `terms`. fills: settings known from the table (row: counts per row).
+    takes: settings of `compute` and `terms`. fills: settings known from the table (row: counts per
+    row).
 
     share: numerator and denominator as counts of rows, for exact limits. terms: what its interval
     is made from: of the class shares p and n (linear: a, b, shift of a tp + b fp + shift) or of the
     table and its odds (log, logit: see `methods.estimates`). base: the id of the measure from whose
     limits its own derive (else only as counted), by `through`; of one that takes beta, only where
-    that is 1. kinked: its minimum is at tp = fp. drawn: binomial only with random class totals.
+    that is 1. kinked: its minimum is at tp = fp. random_totals: binomial only with
+    random class totals.
 
     loss: the loss of a row, of p and truth, of which it is the mean. influence: the influence
     function of a smooth measure of scores (see `scored`). scale: of its interval by influence.
@@ -75,7 +82,7 @@ class Measure:
 
     id: str
     title: str
-    of: Callable[..., Floats] | None
+    compute: Callable[..., Floats] | None
     needs: Needs
     undefined: tuple[str, ...]
     interval: IntervalKind
@@ -94,7 +101,7 @@ class Measure:
     base: str | None = None
     through: Callable[[Floats], Floats] = lambda limits: limits
     kinked: bool = False
-    drawn: bool = False
+    random_totals: bool = False
     loss: Callable[..., Floats] | None = None
     influence: Callable[..., Influence] | None = None
     scale: ScaleKind = "identity"
@@ -133,15 +140,15 @@ class Measure:
             (-1, 1): "fisher",
             (0, inf): "log",
         }
-        mine = by_range.get((self.low, self.high), "identity")
-        return mine if self.scale == "identity" else self.scale
+        range_scale = by_range.get((self.low, self.high), "identity")
+        return range_scale if self.scale == "identity" else self.scale
 
     @property
     def function(self) -> Callable[..., Floats]:
         """The function that computes the measure; KeyError where there is none."""
-        if self.of is None:
+        if self.compute is None:
             raise KeyError(f"{self.id} has no function")
-        return self.of
+        return self.compute
 
     @property
     def undefined_at_odds(self) -> tuple[str, ...]:
@@ -153,13 +160,16 @@ class Measure:
     def with_settings(self, **settings: object) -> Measure:
         """Return the measure with the given settings filled in; None is ignored."""
         classes = None if self.classes is None else self.classes.with_settings(**settings)
-        takes = (*self.takes, *self.fills)
-        mine = {key: settings[key] for key in takes if settings.get(key) is not None}
-        if not mine:
+        taken_settings = _settings_taken((*self.takes, *self.fills), settings)
+        if not taken_settings:
             return self if classes == self.classes else replace(self, classes=classes)
-        of, terms = self.of and partial(self.of, **mine), partial(self.terms, **mine)
-        influence = self.influence and partial(self.influence, **mine)
-        return replace(self, of=of, influence=influence, terms=terms, classes=classes)
+        return replace(
+            self,
+            compute=self.compute and partial(self.compute, **taken_settings),
+            influence=self.influence and partial(self.influence, **taken_settings),
+            terms=partial(self.terms, **taken_settings),
+            classes=classes,
+        )
 
 
 AIMS = {"zero": 0, "one": 1}  # best values of measures with a target
@@ -190,31 +200,34 @@ def undefined_reason(undefined: Sequence[str], table: object) -> str:
 class Parameter:
     """A parameter: its meaning, range and default; without a default it must be given.
 
-    ends: which ends of the range belong to it. whole: no fractions. pair: two of them, ascending.
+    includes: whether the lower and the upper end of the range belong to it. integer: no fractions.
+    pair: two of them, ascending.
     """
 
     words: str
     low: float
     high: float
     default: float | tuple[float, float] | None
-    ends: tuple[bool, bool] = (True, False)
-    whole: bool = False
+    includes: tuple[bool, bool] = (True, False)
+    integer: bool = False
     pair: bool = False
 
     def takes(self, value: float) -> bool:
         """Return whether a number lies in the range; False for NaN."""
-        above = value >= self.low if self.ends[0] else value > self.low
-        below = value <= self.high if self.ends[1] else value < self.high
-        return above and below and (not self.whole or value == int(value))
+        above = value >= self.low if self.includes[0] else value > self.low
+        below = value <= self.high if self.includes[1] else value < self.high
+        return above and below and (not self.integer or value == int(value))
 
     @property
     def range(self) -> str:
         """The range in words."""
-        kind = "a whole number" if self.whole else "a number"
+        kind = "a whole number" if self.integer else "a number"
+        includes_low = self.includes[0]
         if self.high == inf:
-            return f"{kind} from {self.low:g} up" if self.ends[0] else f"{kind} above {self.low:g}"
-        between = "from" if self.ends[0] else "between"
-        return f"{kind} {between} {self.low:g} {'to' if self.ends[0] else 'and'} {self.high:g}"
+            return f"{kind} from {self.low:g} up" if includes_low else f"{kind} above {self.low:g}"
+        if includes_low:
+            return f"{kind} from {self.low:g} to {self.high:g}"
+        return f"{kind} between {self.low:g} and {self.high:g}"
 
 
 PARAMETERS: Mapping[str, Parameter] = {
@@ -226,7 +239,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "coverage": Parameter(
         "share of rows classified, the most confident ones", 0, 1, 0.8, (False, True)
     ),
-    "bins": Parameter("number of bins of equal width", 1, inf, 10, whole=True),
+    "bins": Parameter("number of bins of equal width", 1, inf, 10, integer=True),
     "fpr": Parameter(
         "range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1), (True, True), pair=True
     ),
@@ -237,15 +250,17 @@ PARAMETERS: Mapping[str, Parameter] = {
     "tn": Parameter("benefit of a true negative", 0, inf, 0.0),
 }
 STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
-_TOP_CLASSES = Parameter("number of the most probable classes", 1, inf, 2, whole=True)
+_TOP_CLASSES = Parameter("number of the most probable classes", 1, inf, 2, integer=True)
 
 
 def parameters_of(measure: Measure) -> dict[str, Parameter]:
     """Return the parameters of a measure, of two classes or of more, by name."""
     takes = (*measure.takes, *(() if measure.classes is None else measure.classes.takes))
-    named = (name for one in takes for name in (STAKES if one == "stakes" else (one,)))
-    found = {name: PARAMETERS[name] for name in named if name in PARAMETERS}
-    return found | {"k": _TOP_CLASSES} if measure.id == "top_k_accuracy" else found
+    names = (name for setting in takes for name in (STAKES if setting == "stakes" else (setting,)))
+    parameters = {name: PARAMETERS[name] for name in names if name in PARAMETERS}
+    if measure.id == "top_k_accuracy":
+        parameters["k"] = _TOP_CLASSES
+    return parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,15 +285,15 @@ class Population:
         """Return the population with this share of positives; UsageError unless inside 0..1."""
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            why = f": the population would have no {lacks}" if prevalence in (0, 1) else ""
+            reason = f": the population would have no {lacks}" if prevalence in (0, 1) else ""
             example = f"{OPTION}{option} 0.01{END}" if option == "--prevalence" else "0.01"
             hint = f"write {example} for 1 positive in 100"
             if 1 <= prevalence < 100:
                 hint = f"write {prevalence / 100:g} for {prevalence:g}%"
-            what = f"{OPTION}{option}{END} {prevalence:g} is not between 0 and 1{why}"
-            raise UsageError.new(what, "bad-prevalence", hint=hint)
-        others = (1 - prevalence) / prevalence
-        if isinf(others):
+            message = f"{OPTION}{option}{END} {prevalence:g} is not between 0 and 1{reason}"
+            raise UsageError.new(message, "bad-prevalence", hint=hint)
+        negatives_per_positive = (1 - prevalence) / prevalence
+        if isinf(negatives_per_positive):
             raise UsageError.new(
                 f"{OPTION}{option}{END} {prevalence:g} is too small", "bad-prevalence"
             )
@@ -297,19 +312,23 @@ class Population:
         odds_or_range = "1:100..1:1" if option == "--sweep" else "1:100"
         example = f"{OPTION}{option} {odds_or_range}{END}"
         try:
-            positives, negatives = float(left), float(right)
+            positives = float(left)
+            negatives = float(right)
         except ValueError:
             positives = negatives = nan
         if not colon or not (0 < positives < inf and 0 < negatives < inf):
-            what = f"{OPTION}{option}{END} '{text}' is not positives:negatives, two numbers above 0"
+            message = (
+                f"{OPTION}{option}{END} '{text}' is not positives:negatives, two numbers above 0"
+            )
             hint = f"write both numbers: {example} for 1 positive to 100 negatives"
-            raise UsageError.new(what, "bad-odds", hint=hint)
-        odds, total = f"{left.strip()}:{right.strip()}", positives + negatives
+            raise UsageError.new(message, "bad-odds", hint=hint)
+        odds = f"{left.strip()}:{right.strip()}"
+        total = positives + negatives
         prevalence = positives / total if total < inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            what = f"{OPTION}{option}{END} {odds} rounds to a population without {lacks}"
-            raise UsageError.new(what, "bad-odds")
+            message = f"{OPTION}{option}{END} {odds} rounds to a population without {lacks}"
+            raise UsageError.new(message, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
     @classmethod
@@ -317,28 +336,30 @@ class Population:
         """Return the population of a share (0.02, 2%, 1/50) or odds (1:49); else UsageError."""
         if ":" in text:
             return cls.from_odds(text, option)
-        number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-        part, slash, whole = number.partition("/")
+        number = text.strip().removesuffix("%")
+        is_percent = text.strip().endswith("%")
+        numerator, slash, denominator = number.partition("/")
+        divisor = 100 if is_percent else 1
         try:
-            share = float(part) / (float(whole) if slash else 1.0) / (100 if percent else 1)
+            share = float(numerator) / (float(denominator) if slash else 1.0) / divisor
         except (ValueError, ZeroDivisionError):
             hint = f"write {OPTION}{option} 0.005{END}, 0.5%, 1/200 or 1:199 for 1 positive in 200"
-            what = f"{OPTION}{option}{END} '{text}' is not a share of positives"
-            raise UsageError.new(what, "bad-prevalence", hint=hint) from None
+            message = f"{OPTION}{option}{END} '{text}' is not a share of positives"
+            raise UsageError.new(message, "bad-prevalence", hint=hint) from None
         return cls.from_prevalence(share, option)
 
     @property
     def rough(self) -> str:
         """The odds with three digits, for sentences."""
-        many = max(self.ratio, 1 / self.ratio)
-        text = f"{many:.0f}" if many >= 1000 else f"{many:.3g}"
+        larger = max(self.ratio, 1 / self.ratio)
+        text = f"{larger:.0f}" if larger >= 1000 else f"{larger:.3g}"
         return f"1:{text}" if self.ratio <= 1 else f"{text}:1"
 
 
 def _format_odds(ratio: float) -> str:
     """Return odds as text: six digits, 1 on the rarer side, no exponent up to a million."""
-    many = max(ratio, 1 / ratio)
-    text = f"{many:.0f}" if many.is_integer() and many < 1e15 else f"{many:.6g}"
+    larger = max(ratio, 1 / ratio)
+    text = f"{larger:.0f}" if larger.is_integer() and larger < 1e15 else f"{larger:.6g}"
     return f"1:{text}" if ratio <= 1 else f"{text}:1"
 
 

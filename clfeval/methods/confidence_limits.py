@@ -131,7 +131,7 @@ def exact_limits(
     """
     measure = CATALOG[name]
     if measure.share is not None:
-        if measure.drawn and design.totals == "fixed":
+        if measure.random_totals and design.totals == "fixed":
             return None
         return SHARE_LIMITS[design.method](
             *effective_share_counts(measure, cells, level), level=level

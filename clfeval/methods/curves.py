@@ -210,7 +210,7 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
     blocks = isotonic_shares(counts.scores, counts.positives, counts.negatives)
     columns = {
         "from": counts.scores[blocks.starts].tolist(),
-        "to": counts.highest[blocks.ends - 1].tolist(),
+        "to": counts.highest[blocks.stops - 1].tolist(),
         "rows": from_units(blocks.rows, counts.unit).tolist(),
         "isotonic": blocks.shares.tolist(),
     }

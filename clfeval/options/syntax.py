@@ -110,7 +110,7 @@ def _with_place(
     problem: Problem, options_by_flag: Mapping[str, Option], place: Callable[[str], str | None]
 ) -> Problem:
     """Return a problem with the place of the option that it begins with, if it has none."""
-    placeholder = _PLACEHOLDER.match(problem.what)
+    placeholder = _PLACEHOLDER.match(problem.message)
     if placeholder is None or problem.file:
         return problem
     option = options_by_flag.get(placeholder["flag"] or placeholder["switch"])

@@ -144,7 +144,7 @@ def _collect_refusal(
     except UsageError as error:
         fill_error(error, run.keys.options, yaml_dialect(lambda _: node.place))
         error.problems = tuple(
-            replace(problem, what=f"{problem.what}, in run '{run.group}'")
+            replace(problem, message=f"{problem.message}, in run '{run.group}'")
             for problem in error.problems
         )
         errors.take(error, node)

@@ -83,7 +83,7 @@ class BatchErrors:
             problems = tuple(with_place(problem, node.place) for problem in problems)
         new_problems: list[Problem] = []
         for problem in problems:
-            line = problem.file, problem.what
+            line = problem.file, problem.message
             if line not in self.reported and problem.file not in self.closed:
                 self.reported.add(line)
                 new_problems.append(problem)
@@ -105,7 +105,7 @@ def with_place(problem: Problem, place: str) -> Problem:
     if _PLACE.fullmatch(problem.file or ""):
         return problem
     prefix = f"{problem.file}: " if problem.file else ""
-    return replace(problem, file=place, what=f"{prefix}{problem.what}")
+    return replace(problem, file=place, message=f"{prefix}{problem.message}")
 
 
 def _error_position(error: UsageError) -> tuple[str, int, int]:

@@ -310,7 +310,7 @@ def output_paths(
             if not (path.endswith("/") or (rows and is_file_of_rows(path))):  # a folder of pictures
                 format_of_file(path)
         except UsageError as error:
-            errors.add_problem(node, f"save: {error.problems[0].what}", error.hint)
+            errors.add_problem(node, f"save: {error.problems[0].message}", error.hint)
             continue
         check_inside_folder(node, "save", path, errors)
         paths.append(path_beside_file(node, path))

@@ -97,7 +97,7 @@ def _place_in_files(error: ClfevalError, table: TableFile) -> None:
     for problem in error.problems:
         is_joined = problem.file == table.name
         cell = table.place(problem.row, problem.column) if is_joined else None
-        problems.append(problem if cell is None else Problem(problem.what, problem.code, *cell))
+        problems.append(problem if cell is None else Problem(problem.message, problem.code, *cell))
     error.problems = tuple(problems)
     error.args = ("\n".join(error.lines()),)
 

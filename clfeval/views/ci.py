@@ -76,10 +76,10 @@ def error_findings(error: ClfevalError) -> list[Finding]:
         hint = f"\nhint: {printable(part.hint)}" if part.hint else ""
         for problem in part.problems:
             column = f"column '{problem.column}': " if problem.column is not None else ""
-            text = f"{printable(f'{column}{problem.what}')}{hint}"
+            text = f"{printable(f'{column}{problem.message}')}{hint}"
             name, row = problem.place
             file = name and _relative_path(name)
-            identity = (problem.code, str(row), str(problem.column), problem.what)
+            identity = (problem.code, str(row), str(problem.column), problem.message)
             findings.append(Finding("error", problem.code, text, file, row, severity, identity))
     return findings
 

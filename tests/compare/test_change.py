@@ -188,7 +188,7 @@ def test_false_discoveries_are_adjusted_as_benjamini_and_hochberg_have_it() -> N
 
 def test_a_row_of_comparisons_holds_both_sides_and_what_the_family_says() -> None:
     found = change(0.8, 0.01, 0.05, 0.09, adjusted=0.06, together=(-0.01, 0.11))
-    row = comparison_row("run", "roc_auc", "b", "a", found, LEVEL, part="site=x")
+    row = comparison_row("run", "roc_auc", "b", "a", found, LEVEL, label="site=x")
     assert (row["against"], row["slice"], row["verdict"]) == ("run", "site=x", "undecided")
     assert (row["difference"], row["difference_adjusted"]) == (found.difference, found.simultaneous)
     alone = comparison_row("run", "roc_auc", "b", "a", change(0.8, 0.01, 0.05, 0.09), LEVEL)

@@ -225,7 +225,7 @@ def test_unknown_errors_and_identical_models_are_tested_with_nobody() -> None:
     """A model without an error stays tied; the others are a family of their own."""
     v = np.eye(3) * 0.01**2
     one = of_normals([0.9, 0.5, 0.6], v)
-    one.known.errors[1], one.known.errors[:, 1] = np.nan, np.nan
+    one.pair_errors.errors[1], one.pair_errors.errors[:, 1] = np.nan, np.nan
     family, alone = in_family(one), in_family(of_normals([0.9, 0.6], v[:2, :2]))
     assert np.isnan(family.p).tolist() == [True, False, True]
     assert family.adjusted[1] == alone.adjusted[0]

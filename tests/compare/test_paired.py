@@ -171,12 +171,12 @@ def test_areas_vary_together_as_delongs_structural_components_do() -> None:
     v = np.cov(ten) / truth.sum() + np.cov(one) / (~truth).sum()
     found = of_table("roc_auc", truth, *scores)
     assert found.values == pytest.approx([each.mean() for each in ten])
-    assert found.known.covariance == pytest.approx(v, rel=1e-8)
+    assert found.pair_errors.covariance == pytest.approx(v, rel=1e-8)
     s = np.sqrt(np.diag(v)[:, None] + np.diag(v) - 2 * v)
-    assert found.known.errors == pytest.approx(s, rel=1e-8, abs=1e-12)
+    assert found.pair_errors.errors == pytest.approx(s, rel=1e-8, abs=1e-12)
     t = abs(found.values[0] - found.values[2]) / s[0, 2]
     p = found.p_values(np.array([0]), np.array([2]))
-    assert p == pytest.approx(2 * stats.t.sf(t, found.known.df[0, 2]))
+    assert p == pytest.approx(2 * stats.t.sf(t, found.pair_errors.df[0, 2]))
 
 
 def test_sensitivities_differ_as_agresti_and_min_have_it() -> None:
@@ -191,8 +191,8 @@ def test_sensitivities_differ_as_agresti_and_min_have_it() -> None:
     b, c, found = 6, 2, of_table("sensitivity", TRUTH, first, second)
     squares = (60 / 20) ** 2 * (b + c - (b - c) ** 2 / 20) + (62 / 21) ** 2
     s, d = np.sqrt(squares / (60 * 59)), (b - c) / 20
-    assert found.known.errors[0, 1] == pytest.approx(s, rel=1e-6)
-    df = min(19, found.known.df[0, 1])
+    assert found.pair_errors.errors[0, 1] == pytest.approx(s, rel=1e-6)
+    df = min(19, found.pair_errors.df[0, 1])
     t = stats.t.ppf(0.975, df)
     low, high = (end.item() for end in found.intervals(*BOTH, level=0.95)[1:3])
     assert (low, high) == pytest.approx((d - t * s, d + t * s), rel=1e-6)

@@ -61,20 +61,22 @@ def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, ki
     """Differences, errors, V and 0-of-n limits are; degrees of freedom are fewest - 1, no less."""
     patterns = tables(kind, 3)
     measure = CATALOG[name].with_settings(beta=1.0, stakes=OutcomeCosts(1.0, 7.0))
-    there = replace(measure, of=lambda table: measure.function(table.tuned(ratio)))
+    there = replace(measure, compute=lambda table: measure.function(table.tuned(ratio)))
     theirs = label_estimates(patterns, RequestedMeasure(name, there, {}))
     assert theirs is not None
     mine = at(patterns, measure, ratio)
     one = mine.paired(name, np.arange(K))
     assert one.models == theirs.models
     assert one.values == pytest.approx(theirs.values, rel=1e-12)
-    assert one.known.errors == pytest.approx(theirs.known.errors, rel=1e-6, abs=1e-12)
-    assert (one.known.errors == 0).tolist() == (theirs.known.errors == 0).tolist()
-    assert one.known.covariance == pytest.approx(theirs.known.covariance, rel=1e-6, abs=1e-9)
-    df = one.known.df
+    assert one.pair_errors.errors == pytest.approx(theirs.pair_errors.errors, rel=1e-6, abs=1e-12)
+    assert (one.pair_errors.errors == 0).tolist() == (theirs.pair_errors.errors == 0).tolist()
+    assert one.pair_errors.covariance == pytest.approx(
+        theirs.pair_errors.covariance, rel=1e-6, abs=1e-9
+    )
+    df = one.pair_errors.df
     assert (df == theirs.fewest - 1).all()
     most = (theirs.fewest - 1) * (1 + 1e-9)  # rounding
-    assert (theirs.known.df[theirs.known.errors > 0] <= most).all()
+    assert (theirs.pair_errors.df[theirs.pair_errors.errors > 0] <= most).all()
     # pairs by place, and the same estimates as those of k models
     d, low, high = mine.intervals(*PAIRS, level=0.9)
     for ours, its in zip((d, low, high), one.intervals(*PAIRS, level=0.9), strict=False):
@@ -82,7 +84,7 @@ def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, ki
     p = mine.p_values(*PAIRS)
     assert p.tolist() == one.p_values(*PAIRS).tolist()
     assert ((p < 0.1) == ((low > 0) | (high < 0))).all()
-    alike = (one.known.errors == 0)[PAIRS[0], PAIRS[1]]
+    alike = (one.pair_errors.errors == 0)[PAIRS[0], PAIRS[1]]
     assert (p[alike] == 1).all()
     expected = theirs.intervals(*PAIRS, level=0.9)
     for ours, its in zip((low, high), expected[1:], strict=False):
@@ -108,8 +110,8 @@ def test_models_of_rows_of_their_own_by_hand() -> None:
     assert d == pytest.approx(value[0] - value[1])
     assert (low, high) == (pytest.approx(d - reach, rel=1e-9), pytest.approx(d + reach, rel=1e-9))
     one = found.paired("tar", np.arange(2))
-    assert one.known.covariance is not None
-    assert one.known.covariance[0, 1] == 0
+    assert one.pair_errors.covariance is not None
+    assert one.pair_errors.covariance[0, 1] == 0
 
 
 @pytest.mark.parametrize(("name", "cells"), [("ppv_odds", (20, 0, 5, 60)), ("ppv", (0, 0, 9, 9))])

@@ -41,7 +41,7 @@ SETTINGS = {"bins": 10, "fpr": (0.0, 0.1), "t": 0.123, "k": 0.1}
 MEASURES = [
     one.with_settings(**SETTINGS)
     for one in CATALOG.values()
-    if one.needs in ("scores", "probabilities") and one.of is not None
+    if one.needs in ("scores", "probabilities") and one.compute is not None
 ]
 Table = tuple[np.ndarray, np.ndarray]
 

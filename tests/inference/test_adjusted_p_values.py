@@ -25,6 +25,6 @@ def test_as_statsmodels(
 
 
 def test_as_by_hand() -> None:
-    """Of .01, .04, .03: Holm 3 x .01, 2 x .03, then no less; Hochberg .04, then no more, 3 x .01."""
+    """Of .01, .04, .03: Holm 3 x .01, 2 x .03, no less; Hochberg .04, no more, 3 x .01."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert hochberg([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.04, 0.04])

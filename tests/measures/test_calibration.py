@@ -194,7 +194,7 @@ UNDEFINED = [  # p, positives, negatives, settings, the measures and why
 def test_what_is_undefined_says_why(
     p: Any, pos: Any, neg: Any, settings: Any, expected: dict[str, str]
 ) -> None:
-    every = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.of]
+    every = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.compute]
     table = Confusion(sum(pos), sum(neg), 0, 0)
     found = {
         measure.id: undefined_reason(measure.undefined, table)

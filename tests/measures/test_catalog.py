@@ -69,9 +69,9 @@ def test_a_record_of_classes_is_sound(measure: Measure) -> None:
         assert measure.needs != "classes"
         return
     assert {*form.undefined} <= REASONS
-    assert (form.of is None) == (form.parts is not None)
+    assert (form.compute is None) == (form.parts is not None)
     if measure.needs == "classes":
-        assert measure.of is form.of
+        assert measure.compute is form.compute
 
 
 def test_best_values_point_the_right_way() -> None:
@@ -188,7 +188,12 @@ def test_twins_are_one_function_under_another_id() -> None:
     }
     for name, other in twins.items():
         one, two = CATALOG[name], CATALOG[other]
-        assert (one.of, one.low, one.high, one.best) == (two.of, two.low, two.high, two.best)
+        assert (one.compute, one.low, one.high, one.best) == (
+            two.compute,
+            two.low,
+            two.high,
+            two.best,
+        )
         assert name in equivalent_names(other)
         assert other in equivalent_names(name)
 
@@ -229,7 +234,7 @@ def test_every_name_is_looked_up_in_one_place(
 
 
 def test_records_that_nothing_computes_yet() -> None:
-    assert [measure.id for measure in CATALOG.values() if measure.of is None] == [
+    assert [measure.id for measure in CATALOG.values() if measure.compute is None] == [
         "roc_auc_ovr",
         "brier_per_class",
         "rps",

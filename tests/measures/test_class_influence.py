@@ -26,8 +26,8 @@ def smooth(c: int) -> Iterator[tuple[str, Of, Of]]:
         form = one.classes
         if form is None or measure.needs not in ("confusion", "classes"):
             continue
-        if form.of is not None and form.influence is not None:
-            yield name, form.of, form.influence
+        if form.compute is not None and form.influence is not None:
+            yield name, form.compute, form.influence
         elif form.parts is not None:
             averages: tuple[Average, ...] = ("macro", "weighted", "micro")
             for by in averages:

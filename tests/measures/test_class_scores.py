@@ -34,7 +34,7 @@ def form_of(name: str, **settings: Any) -> Multiclass:
 
 
 def measured(name: str, rows: Rows, **settings: Any) -> Floats:
-    of = form_of(name, **settings).of
+    of = form_of(name, **settings).compute
     assert of is not None
     return of(*rows)
 
@@ -142,9 +142,9 @@ def test_scikit_learn(rows: Rows) -> None:
 def smooth(**more: Any) -> Iterator[tuple[str, Callable[..., Floats], Callable[..., Floats]]]:
     for name in NAMES:
         form = form_of(name, k=2, **more)
-        assert form.of is not None
+        assert form.compute is not None
         assert form.influence is not None
-        yield name, form.of, form.influence
+        yield name, form.compute, form.influence
 
 
 @pytest.mark.parametrize("by", ["macro", "weighted"])
@@ -168,7 +168,7 @@ def test_many_replicates_are_measured_one_by_one() -> None:
     for name, form in forms.items():
         if CATALOG[name].needs not in ("scores", "probabilities") or form is None:
             continue
-        of = form.of
+        of = form.compute
         assert of is not None
         each = [[of(truth, p, n[i, j]) for j in range(5)] for i in range(2)]
         np.testing.assert_allclose(of(truth, p, n), each, rtol=1e-13, err_msg=name)

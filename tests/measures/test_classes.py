@@ -39,8 +39,8 @@ SIZES = range(2, 13)
 def measured(name: str, n: Counts, **settings: Any) -> Floats:
     form = CATALOG[name].with_settings(**settings).classes
     assert form is not None
-    assert form.of is not None
-    return form.of(n)
+    assert form.compute is not None
+    return form.compute(n)
 
 
 def of_class(name: str, n: Counts, by: Average | None = None, **settings: Any) -> Floats:
@@ -259,9 +259,9 @@ def test_many_tables_at_once_are_each_by_itself() -> None:
         if form is None or measure.needs not in ("confusion", "classes"):
             continue
         if form.parts is None:
-            assert form.of is not None
-            each = [[form.of(one) for one in row] for row in n]
-            np.testing.assert_allclose(form.of(n), each, rtol=1e-13, err_msg=name)
+            assert form.compute is not None
+            each = [[form.compute(one) for one in row] for row in n]
+            np.testing.assert_allclose(form.compute(n), each, rtol=1e-13, err_msg=name)
         else:
             for by in ("macro", "weighted", "micro"):
                 each = [[of_class(name, one, by, beta=2.0) for one in row] for row in n]

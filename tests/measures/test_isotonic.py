@@ -34,7 +34,7 @@ def test_shares_are_those_of_the_min_max_formula(given_cells: list[tuple[int, in
     blocks = isotonic_shares(scores, np.array(positives), np.array(negatives))
     assert blocks.values == pytest.approx(min_max(positives, negatives), abs=1e-12)
     assert blocks.starts[0] == 0
-    assert blocks.ends[-1] == len(rows)
+    assert blocks.stops[-1] == len(rows)
     assert all(a < b for a, b in pairwise(blocks.shares))
     assert (blocks.shares * blocks.rows).sum() == pytest.approx(sum(positives))
 

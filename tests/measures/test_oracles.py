@@ -172,7 +172,9 @@ def test_gains_by_straight_lines_cut_fine(setting: tuple[int, int, float]) -> No
 
 
 DISTANCES = ("ici", "e50", "e90")
-ALL = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.of is not None]
+ALL = [
+    m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.compute is not None
+]
 
 
 @pytest.mark.parametrize("measure", ALL, ids=lambda m: m.id)

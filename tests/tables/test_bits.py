@@ -47,7 +47,7 @@ def outcome(name: str, **options: object) -> dict[str, Confusion] | str:
     try:
         return confusion(mars(name, **options))  # type: ignore[arg-type]
     except ClfevalError as error:
-        return str([(p.column, p.what, p.code) for p in error.problems])
+        return str([(p.column, p.message, p.code) for p in error.problems])
 
 
 @WITH_ID
@@ -105,7 +105,7 @@ def test_a_blank_line_does_not_pay_for_long_cells() -> None:
     content = Path(table(rows, with_id=False)).read_text() + "\n"
     error = refusal(write("t.csv", content))
     assert spots(error) == "positive-needed"
-    assert numbers_in(error.problems[0].what) == [0, 3000, 1, 2, 1, 3000]
+    assert numbers_in(error.problems[0].message) == [0, 3000, 1, 2, 1, 3000]
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\n"])

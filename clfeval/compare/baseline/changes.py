@@ -133,24 +133,25 @@ def _rows_by_verdict(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _model_text(rows: Sequence[Row], start: str, lead: str | None, most: int) -> str:
     """Return the text on changes of a model; most: so many of the first verdict with values."""
-    said = list[str]()
-    for kind, some in _rows_by_verdict(rows).items():
-        parts = list[str]()
-        for row in some[:most]:
-            old, new = (format_number(as_estimate(row[one]).value or 0.0) for one in ("old", "new"))
+    clauses: list[str] = []
+    for verdict, verdict_rows in _rows_by_verdict(rows).items():
+        measures: list[str] = []
+        for row in verdict_rows[:most]:
+            old = format_number(as_estimate(row["old"]).value or 0.0)
+            new = format_number(as_estimate(row["new"]).value or 0.0)
             p = format_p_value(float(str(row["p_adjusted"])))
-            parts.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
-        if len(some) > most:
-            parts.append(format_count(len(some) - most, "more measure"))
-        said.append(f"{kind} in {join_words(parts)}")
+            measures.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
+        if len(verdict_rows) > most:
+            measures.append(format_count(len(verdict_rows) - most, "more measure"))
+        clauses.append(f"{verdict} in {join_words(measures)}")
         most = SPELT_OUT_TOO
-    said[0] = f"{start} is significantly {said[0]}"
-    said += [
+    clauses[0] = f"{start} is significantly {clauses[0]}"
+    clauses += [
         f"{sentence_title(str(row['measure']))} did not change significantly"
         for row in rows
         if row["measure"] == lead and row["verdict"] not in SIGNIFICANT
     ]
-    return f"{'; '.join(said)}."
+    return f"{'; '.join(clauses)}."
 
 
 def rows_answer(
@@ -222,27 +223,26 @@ ValueKey = tuple[Cell, ...]  # model, measure and slice
 
 def value_bounds(result: Document) -> dict[ValueKey, float]:
     """Return how far values can be from those of rows, where counts do not tell."""
-    rows = result.tables.get("measures", ())
-    return {
-        (row["model"], row["measure"], row["slice"]): off
-        for row in rows
-        if (off := cell_value(row.get("bound")))
-    }
+    bounds: dict[ValueKey, float] = {}
+    for row in result.tables.get("measures", ()):
+        if bound := cell_value(row.get("bound")):
+            bounds[row["model"], row["measure"], row["slice"]] = bound
+    return bounds
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """A baseline result, and changes since then.
 
-    name: of the baseline; how: rows of the comparison. names: former names of models. shared:
-    changes on shared rows, by model, measure and slice. changes: rows newly wrong. bounds: of
-    changes, by model, measure and slice, where counts do not tell them exactly. choice: why it is
-    the baseline.
+    earlier: its result. name: of the baseline; rows_phrase: rows of the comparison. names: former
+    names of models. shared: changes on shared rows, by model, measure and slice. changes: rows
+    newly wrong. bounds: of changes, by model, measure and slice, where counts do not tell them
+    exactly. choice: why it is the baseline.
     """
 
-    before: Document
+    earlier: Document
     name: str
-    how: str = ""
+    rows_phrase: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
     changes: Sequence[Row] = ()
@@ -278,33 +278,34 @@ class Baseline:
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
         """Return the change of a value from the baseline; part: of a slice."""
-        row = read.rows_by_label(self.before, part).get(self.names.get(label, label), {})
+        row = read.rows_by_label(self.earlier, part).get(self.names.get(label, label), {})
         return self._change((label, metric, part), row, now)
 
     def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
         if key in self.shared:
             return self.shared[key]
-        metric, off = key[1], self.bounds.get(key, 0.0)
+        metric = key[1]
         old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
         old = NOT_THERE if old is None else old
-        return change_of_independent(old, now, level=self.level, off=off)
+        bound = self.bounds.get(key, 0.0)
+        return change_of_independent(old, now, level=self.level, bound=bound)
 
-    def gone(
-        self, metric: str, model: str | None, part: str | None, here: Collection[str]
+    def missing_models(
+        self, metric: str, model: str | None, part: str | None, present: Collection[str]
     ) -> list[str]:
-        """Return the baseline's models with a measure, that match a pattern and are not `here`."""
-        kept = {self.names.get(one, one) for one in here}
+        """Return the baseline's models with a measure that match a pattern, except `present`."""
+        former_names = {self.names.get(label, label) for label in present}
         return [
-            one
-            for one, row in read.rows_by_label(self.before, part).items()
-            if one not in kept
+            label
+            for label, row in read.rows_by_label(self.earlier, part).items()
+            if label not in former_names
             and not {*row}.isdisjoint(equivalent_names(metric))
             and (model is None or fnmatchcase(read.subject_name(row), model))
         ]
 
     def with_changes(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
-        old_rows = read.rows_by_label(self.before)
+        old_rows = read.rows_by_label(self.earlier)
         new_rows = read.rows_by_label(result)
         rows = self._rows(old_rows, new_rows, result.command)
         tables = {**result.tables, COMPARISONS: [*result.tables.get(COMPARISONS, ()), *rows]}
@@ -322,11 +323,15 @@ class Baseline:
         sentences += [
             f"T{note.message[1:]}" for note in self.notes if note.code == "baseline-same-rows"
         ]
-        counts = [document.summary.get("rows") for document in (self.before, result)]
-        classes = [_class_names(document) for document in (self.before, result)]
+        counts = [document.summary.get("rows") for document in (self.earlier, result)]
+        classes = [_class_names(document) for document in (self.earlier, result)]
         answer = (
             *change_answers(
-                rows, self.name, self.how, lead, self._not_excluded(rows, lead, result.command)
+                rows,
+                self.name,
+                self.rows_phrase,
+                lead,
+                self._not_excluded(rows, lead, result.command),
             ),
             *rows_answer(sentences, counts, changes, classes, self.level),
             *result.answer,
@@ -347,7 +352,7 @@ class Baseline:
         """Return the changes of the prevalence, and of the mean score of the leading model."""
         prevalence = self.shared.get((leader, "prevalence", None))
         if prevalence is None:
-            prevalences = (_prevalence(self.before, old), _prevalence(result, new))
+            prevalences = (_prevalence(self.earlier, old), _prevalence(result, new))
             prevalence = change_of_independent(*prevalences, level=self.level)
         mean = self._mean_score_change(result, leader, old, new)
         return {"prevalence": prevalence, f"mean score of {quote_if_ambiguous(leader)}": mean}
@@ -357,7 +362,7 @@ class Baseline:
         change = self._change((leader, "mean_score", None), old, new.get("mean_score"))
         if not change.paired or change.rows is None:
             return change
-        sizes = [float(document.summary["rows"]) for document in (self.before, result)]
+        sizes = [float(document.summary["rows"]) for document in (self.earlier, result)]
         if sizes == [change.rows, change.rows]:
             return change
         share = min(1.0, change.rows / math.sqrt(math.prod(sizes)))
@@ -366,16 +371,18 @@ class Baseline:
             old.get("mean_score"), new.get("mean_score"), level=self.level, rho=correlation
         )
 
-    def _rows(self, before: read.Labelled, now: read.Labelled, command: str) -> list[Row]:
+    def _rows(self, old_rows: read.Labelled, new_rows: read.Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, old and new, the worst change first."""
-        was = {self.names.get(one, one) for one in now}
-        found: dict[ChangeKey, Change] = {}
-        for model in (*now, *(one for one in before if one not in was)):
-            old, new = before.get(self.names.get(model, model), {}), now.get(model, {})
+        former_names = {self.names.get(model, model) for model in new_rows}
+        removed = [model for model in old_rows if model not in former_names]
+        changes: dict[ChangeKey, Change] = {}
+        for model in (*new_rows, *removed):
+            old = old_rows.get(self.names.get(model, model), {})
+            new = new_rows.get(model, {})
             for name in dict.fromkeys((*new, *old)):
-                if any(isinstance(one.get(name), Estimate) for one in (old, new)):
-                    found[model, name] = self._change((model, name, None), old, new.get(name))
-        return change_rows("baseline", found, command, lambda _: (self.name, self.level))
+                if isinstance(old.get(name), Estimate) or isinstance(new.get(name), Estimate):
+                    changes[model, name] = self._change((model, name, None), old, new.get(name))
+        return change_rows("baseline", changes, command, lambda _: (self.name, self.level))
 
 
 def _renamed_models(old_rows: read.Labelled, new_rows: read.Labelled) -> dict[str, str]:
@@ -428,44 +435,38 @@ def _summed_bounds(
 
 
 def change_rows(
-    against: str,
+    kind: str,
     changes: Mapping[ChangeKey, Change],
     command: str,
-    side: Callable[[str], tuple[str, float]],
+    reference_and_level: Callable[[str], tuple[str, float]],
 ) -> list[Row]:
     """Return rows of `comparisons`, the worst change first.
 
-    Measures of the first screen are adjusted by Benjamini and Hochberg's rule. side: what a model
-    is compared with, and the level of its intervals. Order: measures of the first screen, then
-    worse ones, then the largest changes.
+    Measures of the first screen are adjusted by Benjamini and Hochberg's rule. kind: of the
+    references. reference_and_level: what a model is compared with, and the level of its intervals.
+    Order: measures of the first screen, then worse ones, then the largest changes.
     """
     screen = read.tested_measures(command)
     tested = [key for key in changes if key[1] in screen]
-    judged = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
+    adjusted = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
     rows = []
-    for (model, metric), change in {**changes, **judged}.items():
-        name, level = side(model)
-        rows.append(
-            comparison_row(
-                against,
-                metric,
-                model,
-                name,
-                change,
-                level,
-                best=read.better_direction(command, metric),
-            )
-        )
+    for (model, metric), change in {**changes, **adjusted}.items():
+        reference, level = reference_and_level(model)
+        best = read.better_direction(command, metric)
+        rows.append(comparison_row(kind, metric, model, reference, change, level, best=best))
+    return sorted(rows, key=_severity)
 
-    def severity(row: Row) -> tuple[bool, int, float]:
-        d, verdict, size = as_estimate(row["difference"]), row["verdict"], 0.0
-        if d.value and d.low is not None and d.high is not None:
-            reach = d.value - d.low if d.value > 0 else d.high - d.value
-            size = abs(d.value) / reach if reach else math.inf
-        place = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
-        return row["p_adjusted"] is None, place, -size
 
-    return sorted(rows, key=severity)
+def _severity(row: Row) -> tuple[bool, int, float]:
+    """Return the sort key of a row of `comparisons`: see `change_rows`."""
+    d = as_estimate(row["difference"])
+    size = 0.0
+    if d.value and d.low is not None and d.high is not None:
+        half_width = d.value - d.low if d.value > 0 else d.high - d.value
+        size = abs(d.value) / half_width if half_width else math.inf
+    verdict = row["verdict"]
+    rank = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
+    return row["p_adjusted"] is None, rank, -size
 
 
 def _prevalence(result: Document, row: Row) -> Cell:
@@ -478,13 +479,14 @@ def _prevalence(result: Document, row: Row) -> Cell:
 
 def _class_names(result: Document) -> list[str]:
     """Return the names of the classes of a result, as far as its parameters have them."""
-    known = result.parameters.get("classes")
-    given = known or [result.parameters.get("positive"), *result.parameters.get("negative", ())]
-    return [str(one) for one in given if one is not None]
+    names = result.parameters.get("classes")
+    if not names:
+        names = [result.parameters.get("positive"), *result.parameters.get("negative", ())]
+    return [str(name) for name in names if name is not None]
 
 
 def _identical_measures(old: Row, new: Row) -> bool:
     """Return whether all measures of two models are exactly equal."""
-    both = [name for name in new if isinstance(new[name], Estimate) and name in old]
-    known = [name for name in both if as_estimate(new[name]).value is not None]
-    return len(known) > 1 and all(old[name] == new[name] for name in both)
+    shared = [name for name in new if isinstance(new[name], Estimate) and name in old]
+    defined = [name for name in shared if as_estimate(new[name]).value is not None]
+    return len(defined) > 1 and all(old[name] == new[name] for name in shared)

@@ -51,19 +51,20 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
         )
 
     rows = table_rows("models" if "models" in result.tables else "features")
-    several = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
-    found = {
-        f"{subject_name(row)} at {row['odds']}" if several else subject_name(row): row
+    has_populations = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
+    labelled = {
+        f"{subject_name(row)} at {row['odds']}" if has_populations else subject_name(row): row
         for row in rows
     }
-    if len(found) < len(rows):
-        twice = Counter(map(subject_name, rows)).most_common(1)[0][0]
-        raise UsageError.new(f"the result contains '{twice}' twice", "baseline")
-    more: dict[str, dict[str, Cell]] = {}  # by measure with its parameters
+    if len(labelled) < len(rows):
+        repeated = Counter(map(subject_name, rows)).most_common(1)[0][0]
+        raise UsageError.new(f"the result contains '{repeated}' twice", "baseline")
+    measured: dict[str, dict[str, Cell]] = {}  # by model, then by measure with its parameters
     for row in table_rows("measures"):
         if "model" in row:  # other tables of that name are about measures alone
-            more.setdefault(str(row["model"]), {}).setdefault(str(row["measure"]), row["value"])
-    return {label: {**more.get(label, {}), **row} for label, row in found.items()}
+            measures = measured.setdefault(str(row["model"]), {})
+            measures.setdefault(str(row["measure"]), row["value"])
+    return {label: {**measured.get(label, {}), **row} for label, row in labelled.items()}
 
 
 def slice_names(result: Document) -> list[str]:
@@ -79,8 +80,11 @@ def subject_name(row: Row) -> str:
 
 def better_direction(command: str, metric: str) -> str:
     """Return the better direction of a measure, or of another column as declared."""
-    column, name = page_of(command).column(metric), metric.partition(":")[0]
-    return CATALOG[name].best if name in CATALOG else (column and column.best) or "max"
+    name = metric.partition(":")[0]
+    if name in CATALOG:
+        return CATALOG[name].best
+    column = page_of(command).column(metric)
+    return (column and column.best) or "max"
 
 
 def tested_measures(command: str) -> Collection[str]:
@@ -154,8 +158,8 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
     path = fspath(name)
     if not os.path.exists(path):
         if {*path} & {*"*?"} or glob(path):
-            what = f"'{os.path.basename(path)}' is a pattern; a baseline is one file"
-            raise UsageError.new(what, "baseline", hint="name the file")
+            message = f"'{os.path.basename(path)}' is a pattern; a baseline is one file"
+            raise UsageError.new(message, "baseline", hint="name the file")
         return None
     if path.endswith(".json"):
         return "result"
@@ -183,23 +187,24 @@ def read_baseline(
     """
     if isinstance(baseline, Document):
         return EarlierResult(baseline, "the baseline")
-    name, kind = fspath(baseline), baseline_kind(baseline)
+    name = fspath(baseline)
+    kind = baseline_kind(baseline)
     if kind == "history":
-        asked = baseline if isinstance(baseline, HistoryBaseline) else HistoryBaseline(name)
-        return _of_lines(asked, result)
+        history = baseline if isinstance(baseline, HistoryBaseline) else HistoryBaseline(name)
+        return _result_of_history(history, result)
     if kind == "table":
         hint = f"give the result of clfeval.{result.command.replace('-', '_')}() for this table"
-        what = "the baseline is a table, and it is unknown how to read it"
-        raise UsageError.new(what, "baseline", name, hint=hint)
+        message = "the baseline is a table, and it is unknown how to read it"
+        raise UsageError.new(message, "baseline", name, hint=hint)
     if kind is None:
         return None
-    found = read_result(
+    document = read_result(
         name, f"save a result as the baseline: {OPTION}--save RESULT.json{END}", "the baseline"
     )
-    return EarlierResult(found, os.path.basename(name))
+    return EarlierResult(document, os.path.basename(name))
 
 
-def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | None:
+def _result_of_history(history: HistoryBaseline, result: Document) -> EarlierResult | None:
     """Return the comparable lines of a history as a result, or None; UsageError by settings."""
     rows = rows_by_label(result)
     now = {line.model: line for line in result_lines(result, "", rows)}
@@ -207,6 +212,24 @@ def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | Non
     lines, same_rows_labels, accepted = baseline_lines(
         path, result.command, now, run=history.run, but=history.but
     )
+    comparable = _comparable_lines(lines, rows, result, path)
+    if not comparable:
+        return None
+    labels = list(dict.fromkeys(line.label for line in comparable.values()))
+    name = f"{join_names(labels)} of {os.path.basename(path)}"
+    notes = _same_rows_notes(same_rows_labels, labels, name)
+    first = [line.label for model, line in comparable.items() if model not in accepted]
+    choice = _choice_of_first(list(dict.fromkeys(first)), path, result.command)
+    return EarlierResult(lines_to_result(comparable), name, notes, choice)
+
+
+def _comparable_lines(
+    lines: Mapping[str, HistoryLine], rows: Labelled, result: Document, path: str
+) -> dict[str, HistoryLine]:
+    """Return the lines with the settings of a result; UsageError where a model's line differs.
+
+    rows: of the result, by model. path: of the history.
+    """
     comparable = dict[str, HistoryLine]()
     for model, line in lines.items():
         settings = differing_settings(result, replace(result, signature=line.settings))
@@ -217,14 +240,7 @@ def _of_lines(history: HistoryBaseline, result: Document) -> EarlierResult | Non
             message = f"the line of '{model}' at '{line.label}' has other settings: "
             hint = "use the options of that line, or accept a line with the present options"
             raise UsageError.new(message + "; ".join(differences), "baseline", path, hint=hint)
-    if not comparable:
-        return None
-    labels = list(dict.fromkeys(line.label for line in comparable.values()))
-    name = f"{join_names(labels)} of {os.path.basename(path)}"
-    notes = _same_rows_notes(same_rows_labels, labels, name)
-    first = [line.label for model, line in comparable.items() if model not in accepted]
-    choice = _choice_of_first(list(dict.fromkeys(first)), path, result.command)
-    return EarlierResult(lines_to_result(comparable), name, notes, choice)
+    return comparable
 
 
 def accept_command(path: str, command: str) -> str:
@@ -255,10 +271,11 @@ def _same_rows_notes(
     return (ResultNote("baseline-same-rows", text),)
 
 
-def read_result(name: str, hint: str, what: str = "the result") -> Document:
+def read_result(name: str, hint: str, subject: str = "the result") -> Document:
     """Return a saved result.
 
-    UsageError for other files and newer versions; DataError where it is damaged.
+    UsageError for other files and newer versions; DataError where it is damaged. subject: what
+    messages call it.
     """
     text = ""
     try:
@@ -266,13 +283,13 @@ def read_result(name: str, hint: str, what: str = "the result") -> Document:
             text = stream.read()
         return Document.from_json(text)
     except OSError as error:
-        raise _unreadable_error(name, error, what) from error
+        raise _unreadable_error(name, error, subject) from error
     except DamagedResultError as error:
         raise _damaged_error(name, error) from error
     except (ValueError, RecursionError) as error:
         if f'"{SCHEMA}"' in text[:START]:  # cut short, for example
             raise _damaged_error(name, error) from error
-        message = f"cannot use {what}: {error}"
+        message = f"cannot use {subject}: {error}"
         raise UsageError.new(message, "baseline", name, hint=hint) from error
 
 
@@ -281,24 +298,35 @@ def _damaged_error(name: str, error: Exception) -> DataError:
     return DataError.new(f"is a damaged result: {error}", "damaged-file", name, hint=hint)
 
 
-def _unreadable_error(name: str, error: OSError, what: str = "the baseline") -> UsageError:
-    return UsageError.new(f"cannot read {what}: {error.strerror}", "baseline", name)
+def _unreadable_error(name: str, error: OSError, subject: str = "the baseline") -> UsageError:
+    return UsageError.new(f"cannot read {subject}: {error.strerror}", "baseline", name)
 
 
-def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
+def differing_settings(result: Document, earlier: Document) -> dict[str, str]:
     """Return the settings in which two results differ: `--option VALUE before, VALUE now`."""
-    here, there = (
-        {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
-        for text in (settings_of(one.signature) for one in (ours, theirs))
-    )
-    found = {}
-    for key in [key for key in here | there if here.get(key) != there.get(key)]:
-        before, now = (one.get(key, "not given") for one in (there, here))
+    settings = _signature_settings(result)
+    earlier_settings = _signature_settings(earlier)
+    differences = {}
+    for key in settings | earlier_settings:
+        value = settings.get(key)
+        earlier_value = earlier_settings.get(key)
+        if value == earlier_value:
+            continue
         setting = SETTING_NAMES.get(key, f"--{key}")
         if setting.startswith("--"):
             setting = f"{OPTION}{setting}{END}"
-        found[key] = f"{setting} {before} before, {now} now"
-    return found
+        texts = ["not given" if text is None else text for text in (earlier_value, value)]
+        differences[key] = f"{setting} {texts[0]} before, {texts[1]} now"
+    return differences
+
+
+def _signature_settings(result: Document) -> dict[str, str]:
+    """Return the settings in the signature of a result, by their keys."""
+    settings = {}
+    for pair in settings_of(result.signature).split("|"):
+        key, _, value = pair.partition(":")
+        settings[key] = unquote(value)
+    return settings
 
 
 def check_comparable(
@@ -306,10 +334,10 @@ def check_comparable(
 ) -> Iterator[ResultNote]:
     """Refuse a baseline with other settings, except `but`; yield warnings on random numbers."""
     settings = differing_settings(result, baseline)
-    if refused := [one for key, one in settings.items() if key not in (*FREE, *but)]:
-        what = f"the baseline has other settings: {'; '.join(refused)}"
+    if refused := [text for key, text in settings.items() if key not in (*FREE, *but)]:
+        message = f"the baseline has other settings: {'; '.join(refused)}"
         hint = "make the baseline with the same options"
-        raise UsageError.new(what, "baseline", hint=hint)
+        raise UsageError.new(message, "baseline", hint=hint)
     for key in _RANDOM_SETTINGS:
         if key in settings and key not in but:
             text = f"{settings[key]}; this alone changes bootstrap intervals"
@@ -445,40 +473,43 @@ def result_lines(
 VALUE_TOLERANCE = 1e-9  # of a value: sums in another order differ by less
 
 
-def same_rows(one: HistoryLine, other: HistoryLine) -> bool | None:
+def same_rows(line: HistoryLine, earlier: HistoryLine) -> bool | None:
     """Return whether two lines have the same rows; None where unknown."""
-    digests = [line.truth for line in (one, other) if line.truth is not None]
+    digests = [truth for truth in (line.truth, earlier.truth) if truth is not None]
     if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
         return digests[0] == digests[1]
-    if (one.rows, one.positives) != (other.rows, other.positives):
+    if (line.rows, line.positives) != (earlier.rows, earlier.positives):
         return False
-    return True if one.data and None not in one.data and one.data == other.data else None
+    has_digests = bool(line.data) and None not in line.data
+    return True if has_digests and line.data == earlier.data else None
 
 
-def same_values(one: HistoryLine, other: HistoryLine) -> bool:
+def same_values(line: HistoryLine, earlier: HistoryLine) -> bool:
     """Return whether all measures that two lines share are equal."""
     return all(
-        _equal_measures(cell, other.measures[name])
-        for name, cell in one.measures.items()
-        if name in other.measures
+        _equal_measures(measure, earlier.measures[name])
+        for name, measure in line.measures.items()
+        if name in earlier.measures
     )
 
 
-def _equal_measures(one: HistoryMeasure, other: HistoryMeasure) -> bool:
-    if one.value is None or other.value is None:
-        return one.reason == other.reason and one.value == other.value
-    return isclose(one.value, other.value, rel_tol=VALUE_TOLERANCE, abs_tol=VALUE_TOLERANCE)
+def _equal_measures(measure: HistoryMeasure, earlier: HistoryMeasure) -> bool:
+    if measure.value is None or earlier.value is None:
+        return measure.reason == earlier.reason and measure.value == earlier.value
+    return isclose(measure.value, earlier.value, rel_tol=VALUE_TOLERANCE, abs_tol=VALUE_TOLERANCE)
 
 
 def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
     """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
-    first, models, measures = next(iter(lines.values())), list[Row](), list[Row]()
-    for name, line in lines.items():
-        cells = {measure: one.estimate for measure, one in line.measures.items()}
-        models.append({"model": name, **cells})
+    first = next(iter(lines.values()))
+    models: list[Row] = []
+    measures: list[Row] = []
+    for model, line in lines.items():
+        estimates = {name: measure.estimate for name, measure in line.measures.items()}
+        models.append({"model": model, **estimates})
         measures += [
-            {"model": name, "measure": measure, "value": one.estimate, "se": one.se}
-            for measure, one in line.measures.items()
+            {"model": model, "measure": name, "value": measure.estimate, "se": measure.se}
+            for name, measure in line.measures.items()
         ]
     return Document(
         command=first.command,

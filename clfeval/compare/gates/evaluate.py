@@ -252,7 +252,7 @@ class _GateRows:
             return None
         names = read.slice_names(self.result)
         if self.baseline is not None and limit.compares and not limit.any:
-            names = list(dict.fromkeys([*names, *read.slice_names(self.baseline.before)]))
+            names = list(dict.fromkeys([*names, *read.slice_names(self.baseline.earlier)]))
         return tuple(limit_tests.match_slices(limit, names))
 
     def evaluate_limit(self, draft: GateDraft) -> list[Gate]:
@@ -287,7 +287,7 @@ class _GateRows:
         _check_interval(draft, value)
         if not draft.kind.drop or self.baseline is None:
             return limit_tests.value_gate(draft, None, None, value)
-        old = self.baseline.before.summary.get(draft.metric)
+        old = self.baseline.earlier.summary.get(draft.metric)
         change = change_of_independent(old, value, level=self.baseline.level)
         return limit_tests.drop_gate(draft, None, None, change)
 
@@ -323,7 +323,7 @@ class _GateRows:
         """Return the rows of a limit's models, and its models that only the baseline has."""
         missing = []
         if self.baseline is not None and limit.compares and not limit.any:
-            missing = self.baseline.gone(metric, limit.model, label, rows)
+            missing = self.baseline.missing_models(metric, limit.model, label, rows)
         try:
             return limit_tests.match_models(rows, limit.model, limit.kind), missing
         except UsageError:

@@ -42,82 +42,104 @@ def slice_rows(result: Document, part: str | None) -> Labelled:
 
     part: the slice; None for the whole table.
     """
-    found = dict(rows_by_label(result, part))
+    rows = dict(rows_by_label(result, part))
     if result.parameters.get("reference") == "all-pairs":
-        return found
+        return rows
     for row in result.tables.get(COMPARISONS, ()):
-        label, name = str(row["model"]), f"{row['measure']}{DIFFERENCE_SUFFIX}"
-        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
-            found[label] = {**found[label], name: row["difference"]}
-    return found
+        label = str(row["model"])
+        if row["against"] in ("reference", "run") and row["slice"] == part and label in rows:
+            name = f"{row['measure']}{DIFFERENCE_SUFFIX}"
+            rows[label] = {**rows[label], name: row["difference"]}
+    return rows
 
 
-def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
+def match_slices(limit: Limit, slices: Sequence[str]) -> list[str]:
     """Return the slices with a name, or that match a pattern; UsageError where there are none."""
-    wanted = str(limit.slices)
-    found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
-    if not found:
-        hint = suggestion(wanted, known) or f"slices: {list_names(known)}"
-        if not known:
+    pattern = str(limit.slices)
+    if pattern in slices:
+        return [pattern]
+    matches = [label for label in slices if fnmatchcase(label, pattern)]
+    if not matches:
+        hint = suggestion(pattern, slices) or f"slices: {list_names(slices)}"
+        if not slices:
             hint = f"add {OPTION}--by COLUMN{END} to define slices"
         raise UsageError.new(
-            f"{OPTION}--{limit.kind}{END}: no slice '{wanted}'", "unknown-slice", hint=hint
+            f"{OPTION}--{limit.kind}{END}: no slice '{pattern}'", "unknown-slice", hint=hint
         )
-    return found
+    return matches
 
 
 def match_models(rows: Labelled, model: str | None, kind: str) -> Labelled:
     """Return the rows of a model, or of the models that match a pattern; all rows for None."""
     if model is None:
         return rows
-    found = {k: row for k, row in rows.items() if model in (k, subject_name(row))}
-    found = found or {k: row for k, row in rows.items() if fnmatchcase(subject_name(row), model)}
-    if not found:
+    exact = {k: row for k, row in rows.items() if model in (k, subject_name(row))}
+    if exact:
+        return exact
+    matches = {k: row for k, row in rows.items() if fnmatchcase(subject_name(row), model)}
+    if not matches:
         names = list(dict.fromkeys(subject_name(row) for row in rows.values()))
         hint = suggestion(model, names) or f"models: {list_names(names)}"
         raise UsageError.new(
             f"{OPTION}--{kind}{END}: no model '{model}'", "unknown-model", hint=hint
         )
-    return found
+    return matches
 
 
 def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> str:
     """Return the name of a limit's cell: this name, or the only one of it with parameters."""
     stem = limit.metric.removesuffix(DIFFERENCE_SUFFIX)
-    end = limit.metric.removeprefix(stem)
+    suffix = limit.metric.removeprefix(stem)
     for name in _names_in(result, stem):
-        if name + end in cells:
-            return name + end
-        found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
-        if len(found) > 1:
-            what = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' matches several measures"
-            raise UsageError.new(what, "bad-gate", hint=f"choose one of {list_names(found)}")
-        if found:
-            return found[0]
-    known = [name for name, cell in cells.items() if is_number(cell)]
-    wanted = _name_and_parameters(limit.metric)
-    if alike := [name for name in known if _name_and_parameters(name) == wanted]:
-        return alike[0]
-    what = f"{OPTION}--{limit.kind}{END}: no metric '{limit.metric}'"
-    model, dot, rest = limit.metric.partition(".")
+        if name + suffix in cells:
+            return name + suffix
+        matches = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(suffix)]
+        if len(matches) > 1:
+            message = f"{OPTION}--{limit.kind}{END}: '{limit.metric}' matches several measures"
+            raise UsageError.new(message, "bad-gate", hint=f"choose one of {list_names(matches)}")
+        if matches:
+            return matches[0]
+    metrics = [name for name, cell in cells.items() if is_number(cell)]
+    measure = _name_and_parameters(limit.metric)
+    for name in metrics:
+        if _name_and_parameters(name) == measure:
+            return name
+    message = f"{OPTION}--{limit.kind}{END}: no metric '{limit.metric}'"
+    hint = _unknown_metric_hint(limit, metrics, result)
+    raise UsageError.new(message, "unknown-metric", hint=hint)
+
+
+def _unknown_metric_hint(limit: Limit, metrics: list[str], result: Document) -> str:
+    """Return what to write in place of a metric that a result lacks; metrics: those it has.
+
+    UsageError for a name of another program that has no measure.
+    """
+    metric = limit.metric
+    stem = metric.removesuffix(DIFFERENCE_SUFFIX)
+    model, dot, tail = metric.partition(".")
     if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
-        raise UsageError.new(what, "unknown-metric", hint=f"write '{model}:{rest}'")
+        return f"write '{model}:{tail}'"
     if stem.casefold() in TWO_AREAS:
-        close: str | None = "write average_precision (steps) or pr_auc (trapezoids)"
-    else:
-        _refuse_missing_measure(limit, stem)
-        close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
-        if end and {*equivalent_names(stem)} & {*known}:
-            close = close or f"add {OPTION}--reference MODEL{END} and {OPTION}--measure {stem}{END}"
-        close = close or threshold_hint(limit.metric)
-        close = close or _other_command_hint(result.command, limit.metric)
-    if not close:  # all names that a limit may use: of cells, and of what a report computes for it
-        limited = (one.id for one in CATALOG.values() if one.needs in LIMITED)
-        more = limited if result.command == "report" else ()
-        names = [*known, *all_spellings([*filter(CATALOG.get, known), *more])]
-        close = suggest_name(limit.metric, dict.fromkeys(names))
-    close = close or f"metrics: {list_names(known)}"
-    raise UsageError.new(what, "unknown-metric", hint=close)
+        return "write average_precision (steps) or pr_auc (trapezoids)"
+    _refuse_missing_measure(limit, stem)
+    hint = _not_computed_hint(result, metric) or _part_suggestion(metric, metrics)
+    if not hint and stem != metric and {*equivalent_names(stem)} & {*metrics}:
+        hint = f"add {OPTION}--reference MODEL{END} and {OPTION}--measure {stem}{END}"
+    return (
+        hint
+        or threshold_hint(metric)
+        or _other_command_hint(result.command, metric)
+        or suggest_name(metric, _limit_names(metrics, result.command))
+        or f"metrics: {list_names(metrics)}"
+    )
+
+
+def _limit_names(metrics: Sequence[str], command: str) -> list[str]:
+    """Return all names that a limit may use: of cells, and of what a report computes for it."""
+    ids = [*filter(CATALOG.get, metrics)]
+    if command == "report":
+        ids += [measure.id for measure in CATALOG.values() if measure.needs in LIMITED]
+    return list(dict.fromkeys([*metrics, *all_spellings(ids)]))
 
 
 def _names_in(result: Document, stem: str) -> list[str]:
@@ -155,37 +177,33 @@ def _missing_measure(limit: Limit, stem: str) -> tuple[str, str] | None:
 def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
     """Return the names of a measure, and its parameters: 0.10 is .1."""
     name, _, settings = metric.partition(":")
-    found = dict(part.partition("=")[::2] for part in settings.split(",") if part)
-    for key, text in found.items():
+    parameters = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    for key, text in parameters.items():
         with suppress(ValueError):
-            found[key] = repr(float(text))
-    return frozenset({name, *equivalent_names(name)}), found
+            parameters[key] = repr(float(text))
+    return frozenset({name, *equivalent_names(name)}), parameters
 
 
 def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
     """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
-    every = [(row, "gap") for row in result.tables.get("extremes", ())]
-    if limit.part.startswith("gap"):
-        every = [
-            (row, "difference") for row in comparison_rows(result, "slice", within_slices=True)
-        ]
-    rows = [(row, name) for row, name in every if row["measure"] == metric]
+    is_difference = limit.part.startswith("gap")
+    table = result.tables.get("extremes", ())
+    if is_difference:
+        table = comparison_rows(result, "slice", within_slices=True)
+    rows = [row for row in table if row["measure"] == metric]
     if not rows:
         hint = f"use report with {OPTION}--by COLUMN{END}"
-        if every:
-            hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row, _ in every))}"
+        if len(table):
+            hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row in table))}"
             hint += f"; for others add {OPTION}--measure {limit.metric}{END}"
-        what = f"{OPTION}--{limit.kind}{END}: slices are not compared by '{limit.metric}'"
-        raise UsageError.new(what, "unknown-metric", hint=hint)
-    wanted = [] if limit.slices is None else match_slices(limit, slice_names(result))
-    for row, name in rows:
-        part = (
-            str(row["slice"])
-            if name == "difference"
-            else (f"{row['largest']} less {row['smallest']}")
-        )
-        if name == "gap" or limit.slices is None or part in wanted:
-            yield str(row["model"]), part, row[name]
+        message = f"{OPTION}--{limit.kind}{END}: slices are not compared by '{limit.metric}'"
+        raise UsageError.new(message, "unknown-metric", hint=hint)
+    slices = None if limit.slices is None else match_slices(limit, slice_names(result))
+    for row in rows:
+        if not is_difference:
+            yield str(row["model"]), f"{row['largest']} less {row['smallest']}", row["gap"]
+        elif slices is None or str(row["slice"]) in slices:
+            yield str(row["model"]), str(row["slice"]), row["difference"]
 
 
 def is_number(cell: Cell) -> bool:
@@ -196,19 +214,26 @@ def is_number(cell: Cell) -> bool:
 def _other_command_hint(command: str, metric: str) -> str | None:
     """Return the hint on other commands that compute a measure, or None."""
     names = {metric, *equivalent_names(metric)}
-    others = [
-        n for n in COMMANDS if n != command and not names.isdisjoint(gateable_names(page_of(n)))
+    commands = [
+        name
+        for name in COMMANDS
+        if name != command and not names.isdisjoint(gateable_names(page_of(name)))
     ]
-    named = " or ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
-    return f"{command} does not compute it; use {named}" if others else None
+    if not commands:
+        return None
+    alternatives = " or ".join(filter(None, (", ".join(commands[:-1]), commands[-1])))
+    return f"{command} does not compute it; use {alternatives}"
 
 
-def _left_out(result: Document, metric: str) -> str | None:
+def _not_computed_hint(result: Document, metric: str) -> str | None:
     """Return the hint on how to request a measure that a result lacks, or None."""
-    needs = {"measures": ("confusion",), "measure": LIMITED}
     measure = None if threshold_hint(metric) else find_measure(metric.partition(":")[0])
-    if measure is None or not any(
-        option in result.parameters and measure.needs in known for option, known in needs.items()
+    if measure is None:
+        return None
+    needs_by_option = {"measures": ("confusion",), "measure": LIMITED}
+    if not any(
+        option in result.parameters and measure.needs in needs
+        for option, needs in needs_by_option.items()
     ):
         return None
     if metric in result.parameters.get("measure", ()):
@@ -218,13 +243,13 @@ def _left_out(result: Document, metric: str) -> str | None:
     return f"it was not computed: add {OPTION}--measure {metric}{END}"
 
 
-def _part_of(metric: str, known: list[str]) -> str | None:
+def _part_suggestion(metric: str, metrics: list[str]) -> str | None:
     """Return a suggestion for an unknown part of a measure: `.low` for `.lo`."""
     name, dot, part = metric.rpartition(".")
     if dot and not part and find_measure(name):  # as a heading abbreviates it
         return f"use '{name}'"
-    names = [one for one in equivalent_names(name) if one in known] if dot else []
-    parts = [f"{name}.{part}" for part in PARTS if names]
+    is_computed = bool(dot) and any(spelling in metrics for spelling in equivalent_names(name))
+    parts = [f"{name}.{part}" for part in PARTS] if is_computed else []
     return suggestion(metric, parts) or (f"parts: {list_names(parts)}" if parts else None)
 
 
@@ -256,8 +281,8 @@ class GateDraft:
     @property
     def subject(self) -> tuple[object, ...]:
         """All but the limit's number."""
-        one = self.limit
-        return one.kind, one.any, one.part, self.metric, self.models, self.slices
+        limit = self.limit
+        return limit.kind, limit.any, limit.part, self.metric, self.models, self.slices
 
     @property
     def kind(self) -> MeasureLimitKind:

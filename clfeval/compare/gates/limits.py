@@ -53,7 +53,7 @@ class Limit:
 # not all that Python reads: `1_0`, ` 1 ` and full-width digits may be slips
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _LEFT = (
-    r"(?s)(?:(?P<which>any|all):)?(?:(?P<model>.*?):)?"
+    r"(?s)(?:(?P<quantifier>any|all):)?(?:(?P<model>.*?):)?"
     r"(?P<metric>[^:=\[\]]+(?::\w+=[^:=,\[]+(?:,\w+=[^:=,\[]+)*)?)"
     r"(?:\[(?P<slices>.+)\](?P<part>\.[a-z.]+)?)?"
 )
@@ -71,51 +71,58 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     limit = math.nan
     if re.fullmatch(_NUMBER, number.removesuffix("%") if share else number):
         limit = float(number.removesuffix("%")) / (100 if share else 1)
-    found = re.fullmatch(_LEFT, left)
-    part = found and found["part"] and found["part"][1:]
-    if found is None or not math.isfinite(limit) or (part and part not in PARTS):
-        hint = (
-            f"for example {OPTION}--{kind} recall=0.9{END} or "
-            f"{OPTION}--{kind} 'rf:recall.low=0.8'{END}"
-        )
-        if kind == "max-drop":
-            hint = (
-                f"for example {OPTION}--max-drop recall=0.02{END}, or recall=2% of the baseline's "
-                "value"
-            )
-        if number.endswith("%") and kind != "max-drop":
-            hint = f"write a share as 0.7, not as 70%; {hint}"
-        elif part:
-            hint = f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
+    match = re.fullmatch(_LEFT, left)
+    suffix = match and match["part"] and match["part"][1:]
+    if match is None or not math.isfinite(limit) or (suffix and suffix not in PARTS):
         raise UsageError.new(
-            f"{OPTION}--{kind}{END} '{text}' is not {SHAPE}", "bad-gate", hint=hint
+            f"{OPTION}--{kind}{END} '{text}' is not {SHAPE}",
+            "bad-gate",
+            hint=_limit_hint(kind, number, suffix),
         )
-    metric, slices, which = found["metric"], found["slices"], found["which"] == "any"
-    known: Part = next((name for name in PARTS if name == part), "value")
+    metric = match["metric"]
+    slices = match["slices"]
+    part: Part = next((name for name in PARTS if name == suffix), "value")
     if slices is None:
-        known = next((name for name in PARTS if metric.endswith(f".{name}")), "value")
-        metric = plain_heading(metric.removesuffix(f".{known}"))
-    return Limit(kind, metric, known, found["model"], limit, slices, share, which)
+        part = next((name for name in PARTS if metric.endswith(f".{name}")), "value")
+        metric = plain_heading(metric.removesuffix(f".{part}"))
+    is_any = match["quantifier"] == "any"
+    return Limit(kind, metric, part, match["model"], limit, slices, share, is_any)
 
 
-def _limit_texts(flag: str, given: object) -> tuple[str, ...]:
+def _limit_hint(kind: LimitKind, number: str, suffix: str | None) -> str:
+    """Return how to write a gate; number: its text. suffix: what follows a slice."""
+    if suffix and (kind == "max-drop" or not number.endswith("%")):
+        return f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
+    if kind == "max-drop":
+        return (
+            f"for example {OPTION}--max-drop recall=0.02{END}, or recall=2% of the baseline's value"
+        )
+    examples = (
+        f"for example {OPTION}--{kind} recall=0.9{END} or {OPTION}--{kind} 'rf:recall.low=0.8'{END}"
+    )
+    return f"write a share as 0.7, not as 70%; {examples}" if number.endswith("%") else examples
+
+
+def _limit_texts(flag: str, limits: object) -> tuple[str, ...]:
     """Return limits as texts, from texts or a mapping such as `{"recall": [0.01, "2%"]}`."""
-    if given is None:
+    if limits is None:
         return ()
-    if isinstance(given, Mapping):
-        texts = []
-        for name, limits in given.items():
-            if not as_list(limits):
-                raise bad_option(
-                    f"{OPTION}{flag}{END}: '{name}' has no limit", f"{{{name!r}: 0.8}}"
-                )
-            texts += [f"{name}={_limit_text(limit)}" for limit in as_list(limits)]
-        given = texts
-    given = as_list(given)
-    for text in given:
+    if isinstance(limits, Mapping):
+        return tuple(_mapping_texts(flag, limits))
+    texts = as_list(limits)
+    for text in texts:
         if not isinstance(text, str):
             raise bad_option(f"{OPTION}{flag}{END} {text!r:.60} is not METRIC=VALUE")
-    return tuple(given)
+    return tuple(texts)
+
+
+def _mapping_texts(flag: str, limits: Mapping[Any, object]) -> Iterator[str]:
+    """Yield the limits of a mapping from metrics to one limit or several as texts."""
+    for name, values in limits.items():
+        if not as_list(values):
+            raise bad_option(f"{OPTION}{flag}{END}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
+        for limit in as_list(values):
+            yield f"{name}={_limit_text(limit)}"
 
 
 def _limit_text(limit: object) -> str:
@@ -125,12 +132,12 @@ def _limit_text(limit: object) -> str:
     return repr(limit.item() if hasattr(limit, "item") else limit)
 
 
-def _as_given(flag: str, given: object) -> Any:
+def _check_baseline(flag: str, baseline: object) -> Any:
     """Return a result, known by its signature, or a file name unchanged; else UsageError."""
-    named = isinstance(given, (str, PathLike)) and str(given)
-    if given is None or named or hasattr(given, "signature"):
-        return given
-    raise bad_option(f"{OPTION}{flag}{END} {given!r:.60} is neither a file nor a result")
+    is_name = isinstance(baseline, (str, PathLike)) and str(baseline)
+    if baseline is None or is_name or hasattr(baseline, "signature"):
+        return baseline
+    raise bad_option(f"{OPTION}{flag}{END} {baseline!r:.60} is neither a file nor a result")
 
 
 GATES = "Gates"  # panel
@@ -150,8 +157,8 @@ def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Op
     )
 
 
-def _least_option(what: str) -> Opt:
-    words = f"Exit 1 if the table, or a slice with a gate, has fewer {what}."
+def _minimum_option(noun: str) -> Opt:
+    words = f"Exit 1 if the table, or a slice with a gate, has fewer {noun}."
     return Opt(words, GATES, minimum=1, shell=False)
 
 
@@ -172,8 +179,8 @@ class Gates:
         tuple[str, ...], _limit_option("Warn if above VALUE; repeat.", shell=False)
     ] = ()
     strict: Annotated[bool, Opt("Treat warnings as missed gates.", GATES, shell=False)] = False
-    min_rows: Annotated[int | None, _least_option("rows")] = None
-    min_positives: Annotated[int | None, _least_option("positives")] = None
+    min_rows: Annotated[int | None, _minimum_option("rows")] = None
+    min_positives: Annotated[int | None, _minimum_option("positives")] = None
     still_best: Annotated[
         tuple[str, ...],
         Opt(
@@ -190,7 +197,7 @@ class Gates:
             "Compare with an earlier table, result, history.",
             GATES,
             metavar="FILE",
-            accept=_as_given,
+            accept=_check_baseline,
             takes=str | PathLike[str] | Document | None,
         ),
     ] = None
@@ -228,12 +235,13 @@ class Gates:
     @property
     def limits(self) -> list[Limit]:
         """The parsed limits; UsageError that lists all invalid ones."""
-        found, wrong = list[Limit](), ErrorCollector()
+        limits: list[Limit] = []
+        errors = ErrorCollector()
         for kind, text in self.written:
-            with wrong.going_on():
-                found.append(parse_limit(kind, text))
-        wrong.raise_problems()
-        return found
+            with errors.going_on():
+                limits.append(parse_limit(kind, text))
+        errors.raise_problems()
+        return limits
 
     @property
     def any(self) -> bool:

@@ -116,7 +116,8 @@ def _points_of_model(
     path = [line for line in lines if line.settings == last.settings]
     measures = [measure for measure in last.measures if measure in screen]
     level = last.level or LEVEL
-    rows, scales = row_sets(path), level_scales(path, level)
+    rows = row_sets(path)
+    scales = level_scales(path, level)
     candidates = (measure_series(path, measure, rows, scales) for measure in measures)
     series = [estimates for estimates in candidates if estimates is not None]
     splits = [best_split(estimates) for estimates in series]

@@ -139,13 +139,13 @@ def _accepted_schema() -> JsonSchema:
     return JsonSchema({"type": "object", "required": required, "properties": properties})
 
 
-def _json_line(said: Mapping[str, Any]) -> str:
-    found = {"schema": LINE, **said}
-    text = json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False)
+def _json_line(fields: Mapping[str, Any]) -> str:
+    line = {"schema": LINE, **fields}
+    text = json.dumps(line, sort_keys=True, allow_nan=False, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:  # a name with an unpaired surrogate
-        text = json.dumps(found, sort_keys=True, allow_nan=False)
+        text = json.dumps(line, sort_keys=True, allow_nan=False)
     return f"{text}\n"
 
 
@@ -232,51 +232,56 @@ class HistoryLines:
 
     @classmethod
     def from_entries(cls, name: str, sha256: str, entries: Sequence[HistoryEntry]) -> HistoryLines:
-        """Return the lines, those accepted searched above the entry, or anywhere after a merge."""
-        every = [one for one in entries if isinstance(one, HistoryLine)]
+        """Return the lines; those accepted are above the entry, after a merge anywhere."""
+        all_lines = [line for line in entries if isinstance(line, HistoryLine)]
         lines: dict[tuple[SeriesKey, str], HistoryLine] = {}
         accepted: dict[SeriesKey, HistoryLine] = {}
-        for entry in entries:
-            if isinstance(entry, HistoryLine):
-                lines[series_key(entry), entry.label] = entry
-                continue
-            wanted = (entry.command, entry.accepted)
-            above, anywhere = (
-                {series_key(one): one for one in some if (one.command, one.label) == wanted}
-                for some in (lines.values(), every)
-            )
-            accepted |= above or anywhere
+        for line in entries:
+            if isinstance(line, HistoryLine):
+                lines[series_key(line), line.label] = line
+            else:
+                accepted |= _labelled_lines(lines.values(), line) or _labelled_lines(
+                    all_lines, line
+                )
         return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
     def lines_of_command(self, command: str) -> list[HistoryLine]:
         """Return the lines of a command; UsageError where it has none."""
-        found = [line for line in self.lines if line.command == command]
-        if not found:
-            others = sorted({line.command for line in self.lines})
-            what = f"has no line of {command}"
-            what += f", only of {list_names(others)}" if others else ""
+        lines = [line for line in self.lines if line.command == command]
+        if not lines:
+            commands = sorted({line.command for line in self.lines})
+            message = f"has no line of {command}"
+            message += f", only of {list_names(commands)}" if commands else ""
             hint = (
                 "add a line: "
                 f"{COMMAND}clfeval {command} TABLE --append {self.name} --label LABEL{END}"
             )
-            raise UsageError.new(what, CODE, self.name, hint=hint)
-        return found
+            raise UsageError.new(message, CODE, self.name, hint=hint)
+        return lines
 
     def labels(self, command: str) -> list[str]:
         """Return the labels of a command in the order of time; UsageError where it has no line."""
         return list(dict.fromkeys(line.label for line in self.lines_of_command(command)))
 
-    def upto(self, command: str, label: str) -> HistoryLines:
+    def up_to_label(self, command: str, label: str) -> HistoryLines:
         """Return the history of a command up to this label."""
         labels = self.labels(command)
-        kept = labels[: labels.index(label) + 1]
-        mine = [
-            one
-            for one in self.entries
-            if one.command == command
-            and (one.label if isinstance(one, HistoryLine) else one.accepted) in kept
+        earlier_labels = labels[: labels.index(label) + 1]
+        entries = [
+            line
+            for line in self.entries
+            if line.command == command
+            and (line.label if isinstance(line, HistoryLine) else line.accepted) in earlier_labels
         ]
-        return HistoryLines.from_entries(self.name, self.sha256, mine)
+        return HistoryLines.from_entries(self.name, self.sha256, entries)
+
+
+def _labelled_lines(
+    lines: Iterable[HistoryLine], accepted: AcceptedLabel
+) -> dict[SeriesKey, HistoryLine]:
+    """Return the last line of each series at an accepted label."""
+    label = (accepted.command, accepted.accepted)
+    return {series_key(line): line for line in lines if (line.command, line.label) == label}
 
 
 def series_key(line: HistoryLine) -> SeriesKey:
@@ -316,15 +321,23 @@ def read_history(name: str) -> HistoryLines:
     if problems and not entries and LINE_KIND.encode() not in content:
         hint = f"create one with {COMMAND}clfeval report TABLE --append FILE.jsonl{END}"
         raise UsageError.new("not a history file", CODE, name, hint=hint)
-    known = {(one.command, one.label) for _, one in entries if isinstance(one, HistoryLine)}
-    for number, one in entries:
-        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known:
-            what = f"accepts '{one.accepted}', which has no line of {one.command}"
-            problems.append(Problem(what, CODE, name, number))
+    problems += _unknown_label_problems(name, entries)
     if problems:
-        alone = UPDATE if hints == {UPDATE} else REMOVE
-        raise UsageError(problems, hint=MERGED if MERGED in hints else alone)
-    return HistoryLines.from_entries(name, sha256(content).hexdigest(), [one for _, one in entries])
+        hint = UPDATE if hints == {UPDATE} else REMOVE
+        raise UsageError(problems, hint=MERGED if MERGED in hints else hint)
+    lines = [line for _, line in entries]
+    return HistoryLines.from_entries(name, sha256(content).hexdigest(), lines)
+
+
+def _unknown_label_problems(
+    name: str, entries: Sequence[tuple[int, HistoryEntry]]
+) -> Iterator[Problem]:
+    """Yield a problem for each accepted label that has no line; entries: with line numbers."""
+    labels = {(line.command, line.label) for _, line in entries if isinstance(line, HistoryLine)}
+    for number, line in entries:
+        if isinstance(line, AcceptedLabel) and (line.command, line.accepted) not in labels:
+            message = f"accepts '{line.accepted}', which has no line of {line.command}"
+            yield Problem(message, CODE, name, number)
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:
@@ -333,15 +346,16 @@ def check_target(name: str, inputs: Sequence[str]) -> None:
         raise bad_option(f"{OPTION}--append{END} '{name}' names the input table")
     _lock_module()
     path = os.path.realpath(name)
-    folder, why = os.path.dirname(path), ""
+    folder = os.path.dirname(path)
+    obstacle = ""
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        why = "it is not a regular file"
+        obstacle = "it is not a regular file"
     elif not os.path.isdir(folder):
-        why = f"the folder '{os.path.dirname(name)}' does not exist"
+        obstacle = f"the folder '{os.path.dirname(name)}' does not exist"
     elif not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
-        why = os.strerror(EACCES)
-    if why:
-        raise UsageError.new(f"cannot append to '{name}': {why}", "output")
+        obstacle = os.strerror(EACCES)
+    if obstacle:
+        raise UsageError.new(f"cannot append to '{name}': {obstacle}", "output")
     if os.path.exists(path):
         read_history(name)
 
@@ -352,7 +366,7 @@ def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
     The file is replaced atomically. Raises UsageError where the last line is cut short, the disk is
     full, or locks are not supported.
     """
-    texts = [entry.text() for entry in entries]
+    texts = [line.text() for line in entries]
     path = Path(os.path.realpath(name))
     try:
         with _lock_file(path) as handle:
@@ -388,19 +402,19 @@ def _lock_module() -> ModuleType:
     try:
         return import_module("fcntl")
     except ImportError:
-        what = "appending to a history needs file locks, which this system lacks"
-        raise UsageError.new(what, "output") from None
+        message = "appending to a history needs file locks, which this system lacks"
+        raise UsageError.new(message, "output") from None
 
 
 def _check_last_line(old: bytes, name: str) -> bytes:
     """Return the file with a newline at its end; UsageError where its last line is incomplete."""
     if not old or old.endswith(b"\n"):
         return old
-    *before, last = old.split(b"\n")
+    lines = old.split(b"\n")
     try:
-        json.loads(last)
+        json.loads(lines[-1])
     except ValueError:
-        number = len(before) + 1
+        number = len(lines)
         hint = f"a write was interrupted: remove line {number}"
         raise UsageError.new("the last line is incomplete", CODE, name, number, hint=hint) from None
     return old + b"\n"

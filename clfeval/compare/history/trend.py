@@ -26,17 +26,18 @@ def line_changes(lines: Sequence[HistoryLine]) -> list[tuple[str, ...]]:
 
     Rows changed where their digest did; the model where only a value did.
     """
-    found: list[tuple[str, ...]] = [()]
-    for before, now in pairwise(lines):
-        settings, same = before.settings != now.settings, same_rows(before, now)
-        changed: tuple[str, ...] = (SETTINGS,) if settings else ()
-        if same is False:
+    changes: list[tuple[str, ...]] = [()]
+    for earlier, line in pairwise(lines):
+        has_other_settings = earlier.settings != line.settings
+        has_same_rows = same_rows(line, earlier)
+        changed: tuple[str, ...] = (SETTINGS,) if has_other_settings else ()
+        if has_same_rows is False:
             changed += (ROWS,)
-        elif not settings and not same_values(now, before):
-            model = MODEL if before.version == now.version else PROGRAM
-            changed = (EITHER if same is None else model,)
-        found.append(changed)
-    return found
+        elif not has_other_settings and not same_values(line, earlier):
+            model = MODEL if earlier.version == line.version else PROGRAM
+            changed = (EITHER if has_same_rows is None else model,)
+        changes.append(changed)
+    return changes
 
 
 def reference_lines(
@@ -98,7 +99,8 @@ def changes_between(steps: Sequence[MeasureStep]) -> list[Change]:
 
 def _measured_pair(earlier: HistoryLine, line: HistoryLine, measure: str) -> tuple[Cell, Cell]:
     """Return the estimates of a measure in two lines, None where a line has none."""
-    old, new = earlier.measures.get(measure), line.measures.get(measure)
+    old = earlier.measures.get(measure)
+    new = line.measures.get(measure)
     return None if old is None else old.estimate, None if new is None else new.estimate
 
 
@@ -113,38 +115,31 @@ LEADING = 3  # measures that are shown, where fewer are gated or changed
 MAX_LEADING = 6  # of them
 
 
-def trend_result(past: HistoryLines, command: str) -> Document:
+def trend_result(history: HistoryLines, command: str) -> Document:
     """Return changes of measures over the lines of a command.
 
     Tables: `comparisons` of the last label with the accepted line of each model, else the first
     that missed no gate; `steps`: change points; `events`: changes of rows, models or settings;
     `history`: each label, model and measure.
     """
-    lines = past.lines_of_command(command)
+    lines = history.lines_of_command(command)
     labels = list(dict.fromkeys(line.label for line in lines))
-    label_places = {label: place for place, label in enumerate(labels)}
-    series: dict[str, list[HistoryLine]] = {}
-    for line in sorted(lines, key=lambda line: label_places[line.label]):
-        series.setdefault(line.name, []).append(line)
-    by_model = [line for model_lines in series.values() for line in model_lines]
-    ordered = sorted(by_model, key=lambda line: label_places[line.label])
-    accepted = {line.name: line for key, line in past.accepted.items() if key[0] == command}
-    marks: dict[tuple[str, str], Sequence[str]] = {}
-    for name, model_lines in series.items():
-        keys = [(name, line.label) for line in model_lines]
-        marks |= zip(keys, line_changes(model_lines), strict=True)
+    series, ordered = _lines_by_time(lines, labels)
+    accepted = {line.name: line for key, line in history.accepted.items() if key[0] == command}
+    marks = _change_marks(series)
     events: list[Row] = [
         {"label": line.label, "model": line.name, "changed": mark}
         for line in ordered
         for mark in marks[line.name, line.label]
     ]
-    trend = _trend(os.path.basename(past.name), command, labels, series, accepted, events)
+    file_name = os.path.basename(history.name)
+    trend = _trend(file_name, command, labels, series, accepted, events)
     steps = [point.row(cause) for point, cause in zip(trend.points, trend.causes, strict=True)]
     accepted_labels = {line.label for line in accepted.values()}
     return Document(
         command=HISTORY,
-        signature=f"cmd:{HISTORY}|of:{command}|data:{past.sha256[:8]}|clfeval:{__version__}",
-        inputs=(InputFile(os.path.basename(past.name), past.sha256, len(lines)),),
+        signature=f"cmd:{HISTORY}|of:{command}|data:{history.sha256[:8]}|clfeval:{__version__}",
+        inputs=(InputFile(file_name, history.sha256, len(lines)),),
         parameters={
             "of": command,
             "accepted": [label for label in labels if label in accepted_labels],
@@ -161,6 +156,29 @@ def trend_result(past: HistoryLines, command: str) -> Document:
         },
         answer=shorten_answer(trend_answer(trend), WORDS),
     )
+
+
+def _lines_by_time(
+    lines: Sequence[HistoryLine], labels: Sequence[str]
+) -> tuple[dict[str, list[HistoryLine]], list[HistoryLine]]:
+    """Return the lines of each model in the order of labels, and all lines in that order."""
+    positions = {label: position for position, label in enumerate(labels)}
+    series: dict[str, list[HistoryLine]] = {}
+    for line in sorted(lines, key=lambda line: positions[line.label]):
+        series.setdefault(line.name, []).append(line)
+    by_model = [line for model_lines in series.values() for line in model_lines]
+    return series, sorted(by_model, key=lambda line: positions[line.label])
+
+
+def _change_marks(
+    series: Mapping[str, Sequence[HistoryLine]],
+) -> dict[tuple[str, str], Sequence[str]]:
+    """Return what changed at each line: see `line_changes`; by model and label."""
+    marks: dict[tuple[str, str], Sequence[str]] = {}
+    for name, model_lines in series.items():
+        keys = [(name, line.label) for line in model_lines]
+        marks |= zip(keys, line_changes(model_lines), strict=True)
+    return marks
 
 
 def _trend(
@@ -191,14 +209,14 @@ def _trend(
 
 def _measures_in_order(series: Mapping[str, Sequence[HistoryLine]], command: str) -> list[str]:
     """Return the measures with a value in the last lines: in the page's order, then by name."""
-    known = {
-        measure
+    measured = {
+        name
         for lines in series.values()
-        for measure, cell in lines[-1].measures.items()
-        if cell.value is not None
+        for name, measure in lines[-1].measures.items()
+        if measure.value is not None
     }
-    usual = [measure for measure in gateable_names(page_of(command)) if measure in known]
-    return list(dict.fromkeys([*usual, *sorted(known)]))
+    usual = [name for name in gateable_names(page_of(command)) if name in measured]
+    return list(dict.fromkeys([*usual, *sorted(measured)]))
 
 
 def _history_rows(
@@ -241,8 +259,8 @@ def _leading_measures(
 ) -> list[str]:
     """Return the leading measures: those of gates, those that changed, then the first ones."""
     gates = {name for lines in series.values() for name in lines[-1].gates}
-    moved = {row["measure"] for row in steps}
-    first = [name for name in order if name in gates]
-    first += [name for name in order if name in moved and name not in first]
-    least = [name for name in order if name not in first][: max(LEADING - len(first), 0)]
-    return [*first[:MAX_LEADING], *least]
+    stepped = {row["measure"] for row in steps}
+    leading = [name for name in order if name in gates]
+    leading += [name for name in order if name in stepped and name not in leading]
+    further = [name for name in order if name not in leading][: max(LEADING - len(leading), 0)]
+    return [*leading[:MAX_LEADING], *further]

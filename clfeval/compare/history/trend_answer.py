@@ -222,7 +222,8 @@ def _last_label_answers(trend: Trend) -> Iterator[Answer]:
         return
     labels = dict[str, None]()
     for row in rows:
-        accepted, label = trend.accepted.get(str(row["model"])), str(row["reference"])
+        accepted = trend.accepted.get(str(row["model"]))
+        label = str(row["reference"])
         mark = " (accepted)" if accepted is not None and accepted.label == label else ""
         labels[f"{quote_if_ambiguous(label)}{mark}"] = None
     level = trend.series[str(rows[0]["model"])][0].level or LEVEL

@@ -217,7 +217,7 @@ def _label_limits(
         return None, NONE
     if interval == "bootstrap":
         return _bootstrap_limits(measure.function, cells, settings, level), BOOTSTRAP
-    if interval in NAMED_SHARES and measure.share is not None and not measure.drawn:
+    if interval in NAMED_SHARES and measure.share is not None and not measure.random_totals:
         k, n = effective_share_counts(measure, cells, level)
         return SHARE_LIMITS[interval](k, n, level=level), interval.title()
     return _by_record(requested, counts, settings, ranges)

@@ -113,7 +113,7 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
         yield f"{name}: {parameter.words}; {default_text}"
     if measure.ordered:
         yield "for ordered classes (--classes)"
-    elif measure.of is None:
+    elif measure.compute is None:
         yield "for more than two classes"
     if measure.caveat:
         yield f"note: {measure.caveat}"

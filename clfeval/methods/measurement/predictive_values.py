@@ -47,7 +47,7 @@ def with_predictive_limits(
     estimates themselves. models: their indices in `counts`.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
     """
-    covariance = paired.known.covariance
+    covariance = paired.pair_errors.covariance
     if covariance is None:
         return paired
     errors = np.sqrt(np.diag(covariance))

@@ -158,7 +158,7 @@ def find_measure_by_name(name: str) -> Measure | None:
 
 def is_two_class_measure(measure: Measure) -> bool:
     """Return whether a measure is defined for predictions of two classes."""
-    return measure.of is not None and measure.needs in NEEDS["all"]
+    return measure.compute is not None and measure.needs in NEEDS["all"]
 
 
 OF_PREDICTIONS = AvailableMeasures(
@@ -177,7 +177,7 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
         return
     if key in NEEDS:
         for measure in CATALOG.values():
-            plain = measure.of is not None and measure.twin is None and not measure.takes
+            plain = measure.compute is not None and measure.twin is None and not measure.takes
             if plain and measure.needs in NEEDS[key] and measure.id != "hosmer_lemeshow":
                 yield RequestedMeasure(measure.id, measure, {}, "set")
         return
@@ -334,7 +334,7 @@ def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str)
     if not parameter.takes(numbers[0]):
         message = f"{OPTION}{flag}{END} '{text}': {key} is {parameter.range}, not {value}"
         raise bad_option(message, f"{key}: {parameter.words}")
-    return int(numbers[0]) if parameter.whole else numbers[0]
+    return int(numbers[0]) if parameter.integer else numbers[0]
 
 
 # of more than two classes, and of those whose order was declared
@@ -421,7 +421,7 @@ def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
                 parse_multiclass_measures((name,), (), ordered=True)
             except UsageError as other:
                 measure = find_measure(name.partition(":")[0])
-                of_more = measure is not None and measure.of is None
+                of_more = measure is not None and measure.compute is None
                 raise (other if of_more else error) from None
 
 

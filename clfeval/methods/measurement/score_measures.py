@@ -113,7 +113,7 @@ def _estimate_of_counts(
     measure: Measure, counts: ScoreCounts, value: float, error: float, level: float
 ) -> MeasureEstimate:
     """Return a combination of two counts at a threshold, with limits from those of both."""
-    t = np.array([getattr(measure.of, "keywords", {}).get("t", HALF)])
+    t = np.array([getattr(measure.compute, "keywords", {}).get("t", HALF)])
     tables = confusions_at(counts, t)
     if measure.id == "net_benefit_standardised":
         (estimate,) = standardised_estimates(tables, t, level)

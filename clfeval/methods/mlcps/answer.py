@@ -26,7 +26,7 @@ _DUPLICATE_MEASURES = ("f_beta", "delta_b", "mutual_information_u")
 def _is_computable(measure: Measure) -> bool:
     """Return whether a measure needs predictions of two classes only, and is best high or low."""
     is_computed = (
-        measure.of is not None
+        measure.compute is not None
         and measure.needs in requested.NEEDS["all"]
         and measure.id != requested.NET_BENEFIT
     )

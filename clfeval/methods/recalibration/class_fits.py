@@ -204,7 +204,7 @@ class ClassFitter:
             truth = self.scores.truth[block]
             calibrated = calibrator.calibrate(self.scores.p[block])
             likelihoods = calibrated[np.arange(len(truth)), truth]
-            has_fit = self.logs.fits[block]
+            has_fit = self.logs.is_used[block]
             logs = np.log(np.maximum(likelihoods, _LEAST))
             total += float((n[block] * has_fit * logs).sum())
         return total

@@ -211,7 +211,9 @@ def class_baselines(
             if form is None or takes_scores(measure) or observed is None:
                 continue
             function = (
-                partial(class_average, measure.measure, by="macro") if form.of is None else form.of
+                partial(class_average, measure.measure, by="macro")
+                if form.compute is None
+                else form.compute
             )
             with np.errstate(all="ignore"):
                 value = float(function(chance))

@@ -196,7 +196,7 @@ def _rows_near(counts: ScoreCounts, grid: Floats) -> Counts:
 def _isotonic_at(counts: ScoreCounts, grid: Floats) -> Floats:
     """Return the isotonic curve at asked scores, linear between its steps as in scikit-learn."""
     blocks = isotonic_shares(counts.scores, counts.positives, counts.negatives)
-    steps = np.column_stack([blocks.starts, blocks.ends - 1]).ravel()
+    steps = np.column_stack([blocks.starts, blocks.stops - 1]).ravel()
     return np.interp(grid, counts.scores[steps], np.repeat(blocks.shares, 2))
 
 

@@ -110,7 +110,7 @@ def _net_benefit_flips(
     differ = np.array(
         [[not np.array_equal(first, second) for first in influence] for second in influence]
         if sums is None
-        else sums.apart > 0
+        else sums.squares > 0
     )
     return np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
 
@@ -210,9 +210,9 @@ def class_label_estimates(
 ) -> PairedEstimates | None:
     """Return paired estimates by a measure of C x C tables, or its mean over classes."""
     form = requested.measure.classes
-    if form is None or (form.of is not None and form.influence is None):
+    if form is None or (form.compute is not None and form.influence is None):
         return None
-    function = form.of
+    function = form.compute
     influence_of = form.influence
     if function is None or influence_of is None:
         function = partial(class_average, requested.measure, by="macro")
@@ -224,7 +224,7 @@ def class_label_estimates(
     if not models:
         return None
     influence = np.array([influence_of(tables[i]).reshape(-1)[patterns.cells(i)] for i in models])
-    if form.of is None or requested.measure.id in OVER_CLASSES:
+    if form.compute is None or requested.measure.id in OVER_CLASSES:
         influence = influence * small_sample_factors(patterns)[patterns.truth]
     row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
     f = np.array([influence_of(tables[i] + row / c) for i in models]).reshape(len(models), c, c)
@@ -282,9 +282,9 @@ def _probability_influence(
     """
     form = requested.measure.classes
     macro = None if form is None else form.with_settings(by="macro")
-    if form is None or macro is None or macro.of is None or macro.influence is None:
+    if form is None or macro is None or macro.compute is None or macro.influence is None:
         return None
-    value = float(macro.of(rows.truth, rows.p, rows.n))
+    value = float(macro.compute(rows.truth, rows.p, rows.n))
     if not isfinite(value):
         return None
     influence = macro.influence(rows.truth, rows.p, rows.n)
@@ -343,12 +343,12 @@ def class_bootstrap_estimates(
 ) -> dict[str, PairedEstimates]:
     """Return paired estimates by bootstrap for measures of class probabilities."""
     drawn_measures = [
-        first
-        for first in measures
-        if first.needs == "probabilities"
-        and first.measure.classes is not None
-        and first.measure.classes.of is not None
-        and first.measure.classes.influence is None
+        measure
+        for measure in measures
+        if measure.needs == "probabilities"
+        and measure.measure.classes is not None
+        and measure.measure.classes.compute is not None
+        and measure.measure.classes.influence is None
     ]
     model_index = {
         model.name: i for i, model in enumerate(predictions.models) if model.kind == "classes"
@@ -518,9 +518,9 @@ def _of_classes(p: Floats, truth: Ints, measures: Sequence[RequestedMeasure]) ->
 
     def measure_draws(draws: Counts) -> list[Floats]:
         return [
-            np.broadcast_to(form.of(truth, p, draws), len(draws))
+            np.broadcast_to(form.compute(truth, p, draws), len(draws))
             for form in forms
-            if form is not None and form.of is not None
+            if form is not None and form.compute is not None
         ]
 
     return measure_draws

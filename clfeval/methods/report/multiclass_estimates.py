@@ -133,7 +133,7 @@ def _model_label_rows(
     """Yield the measures of the labels of a model; factors (C,): of few rows of a class."""
     patterns, table = classes.patterns, classes.table
     model = patterns.models[classes.model]
-    averaged = [measure for measure in measures if _multiclass_form(measure).of is None]
+    averaged = [measure for measure in measures if _multiclass_form(measure).compute is None]
     by_class = {measure.name: classes.estimates(measure) for measure in averaged}
     n, place = table.reshape(-1), np.arange(table.size)
     if patterns.clusters is not None:
@@ -196,16 +196,16 @@ def _of_table(requested: RequestedMeasure, n: Counts, place: Ints) -> Iterator[M
     form = _multiclass_form(requested)
     measure = requested.measure
     reason = form.undefined[-1]
-    if form.of is not None:
+    if form.compute is not None:
         cell_influence = None if form.influence is None else form.influence(n)[place]
-        value = float(form.of(n))
+        value = float(form.compute(n))
         share = None if form.share is None else form.share(n)
         yield ModelMeasure(
             requested.name,
             CLASSES,
             measure,
             reason,
-            form.of,
+            form.compute,
             form.influence,
             value,
             cell_influence,
@@ -239,8 +239,8 @@ def _of_probabilities(requested: RequestedMeasure, counts: ClassScores) -> Itera
     form = _multiclass_form(requested)
     for estimator in ("macro", "weighted") if "by" in form.takes else (CLASSES,):
         form_of_average = form.with_settings(by=estimator)
-        assert form_of_average.of is not None
-        function = partial(form_of_average.of, *rows)
+        assert form_of_average.compute is not None
+        function = partial(form_of_average.compute, *rows)
         influence = (
             None if form_of_average.influence is None else partial(form_of_average.influence, *rows)
         )

@@ -63,7 +63,7 @@ def _measure_at(requested: RequestedMeasure, ratio: float) -> RequestedMeasure:
     measure = requested.measure
     if measure.invariant:
         return requested
-    tuned = replace(measure, of=partial(_tuned_value, measure, ratio))
+    tuned = replace(measure, compute=partial(_tuned_value, measure, ratio))
     return replace(requested, measure=tuned)
 
 

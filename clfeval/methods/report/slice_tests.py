@@ -482,7 +482,13 @@ class SliceEstimates:
         )
         return [
             change.comparison_row(
-                "slice", metric, model, REST, changes[label, metric], self.level or 0.95, part=label
+                "slice",
+                metric,
+                model,
+                REST,
+                changes[label, metric],
+                self.level or 0.95,
+                label=label,
             )
             for label, metric in ordered
         ]

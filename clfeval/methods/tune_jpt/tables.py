@@ -385,7 +385,7 @@ def _rules_at(places: Sequence[Place], options: TuneOptions) -> list[ThresholdRu
         formula = formulas[name]
         if kind != "sample" and not CATALOG[name].invariant:
             formula = partial(_at_odds, formula, population.ratio)
-        measure = RequestedMeasure(name, replace(CATALOG[name], of=formula), {})
+        measure = RequestedMeasure(name, replace(CATALOG[name], compute=formula), {})
         rules.append(ThresholdRule(name, measure))
     return rules
 

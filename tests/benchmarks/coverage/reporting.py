@@ -117,7 +117,7 @@ def measures(
             return measure.function(Confusion(tp, fp, pos.sum() - tp, neg.sum() - fp))
 
         found = measured_hard(RequestedMeasure(name, measure, {}), cells, sure)
-        yield line(replace(measure, of=of), (as_estimate(one.value) for one in found))
+        yield line(replace(measure, compute=of), (as_estimate(one.value) for one in found))
 
 
 def _ends(found: Iterable[Estimate]) -> Arrays:

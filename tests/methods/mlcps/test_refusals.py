@@ -166,7 +166,7 @@ def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path)
 def test_a_measure_that_is_best_in_between(tmp_path: Path, name: str, best: int) -> None:
     error = refused(tmp_path, f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n")
     assert error.problems[0].code == "no-direction"
-    assert best in numbers_in(error.problems[0].what)
+    assert best in numbers_in(error.problems[0].message)
 
 
 def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError) as caught:
         at_shell(clfeval.mlcps)(path, **{option: value})  # type: ignore[arg-type]
-    assert f"--{option.replace('_', '-')}" in caught.value.problems[0].what
+    assert f"--{option.replace('_', '-')}" in caught.value.problems[0].message
     assert "'f1'" in str(caught.value.hint)
 
 

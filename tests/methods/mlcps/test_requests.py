@@ -104,7 +104,7 @@ def refused(path: Path, **options: Any) -> None:
     with pytest.raises(clfeval.DataError) as caught:
         at_shell(clfeval.mlcps)(path, **options)
     assert [one.code for one in caught.value.problems] == ["undefined-metric"]
-    assert {"precision", "'never'"} <= {*caught.value.problems[0].what.split()}
+    assert {"precision", "'never'"} <= {*caught.value.problems[0].message.split()}
 
 
 def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:

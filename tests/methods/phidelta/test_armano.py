@@ -92,5 +92,5 @@ def test_without_run_the_repeated_models_are_refused_and_run_is_offered(fixtures
     with pytest.raises(clfeval.DataError) as caught:
         clfeval.phidelta(fixtures / "armano" / "runs.csv")
     assert (caught.value.problems[0].code, caught.value.problems[0].row) == ("duplicate-row", 3)
-    assert "'C21'" in caught.value.problems[0].what
+    assert "'C21'" in caught.value.problems[0].message
     assert "run=COLUMN" in str(caught.value.hint)

@@ -47,7 +47,7 @@ def test_an_id_twice_in_one_run_is_refused_with_its_row() -> None:
     twice = pl.concat([WIDE, WIDE[25:26]])  # r5 of fold 2 stands in row 26 already
     error = refusal(twice, run="fold")
     assert problem_places(str(error))[0] == "<frame>:61: column 'id': [duplicate-id]"
-    assert "<frame>:26" in error.problems[0].what
+    assert "<frame>:26" in error.problems[0].message
 
 
 def test_an_id_twice_in_one_run_of_a_long_table(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_an_id_twice_in_one_run_of_a_long_table(tmp_path: Path) -> None:
     pl.concat([LONG, LONG[7:8]]).write_csv(path)  # the header is row 1, so 9 and 122
     (problem,) = refusal(path, run="fold").problems
     assert (problem.row, problem.code) == (122, "duplicate-row")
-    assert "long.csv:9" in problem.what
+    assert "long.csv:9" in problem.message
 
 
 def test_without_run_repeated_ids_are_refused() -> None:
@@ -97,7 +97,7 @@ def test_a_model_without_a_row_in_one_run_is_named() -> None:
     lacking = LONG.filter((pl.col("model") != "b") | (pl.col("fold") != "2"))
     error = refusal(lacking, run="fold")
     assert {problem.code for problem in error.problems} == {"unequal-ids"}
-    assert "'b'" in error.problems[0].what
+    assert "'b'" in error.problems[0].message
     assert error.totals["unequal-ids"] == 20
 
 
@@ -123,7 +123,7 @@ def test_too_many_runs_are_refused_by_the_option_of_runs() -> None:
     n = 1001
     frame = pl.DataFrame({"case": range(n), "truth": [0, 1] * (n // 2) + [0], "m": [1] * n})
     error = refusal(frame, run="case")
-    message = f"{error.problems[0].what} {error.hint}"
+    message = f"{error.problems[0].message} {error.hint}"
     assert "--run" in message
     assert "--by" not in message
     assert "slice" not in message

@@ -40,7 +40,7 @@ def test_without_a_word_the_default_set_is_measured() -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_holds_what_is_computable_without_parameters(name: str) -> None:
     for one in parse_measures((name,)):
-        assert one.measure.of is not None
+        assert one.measure.compute is not None
         assert not one.settings
         assert one.name != "hosmer_lemeshow"
 

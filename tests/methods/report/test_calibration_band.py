@@ -71,7 +71,7 @@ def test_isotonic_values_are_those_of_scikit_learn() -> None:
         distinct, np.add.reduceat(truth * 1, first), np.add.reduceat(~truth * 1, first)
     )
     assert len(blocks.shares) == 8
-    ends = np.column_stack([blocks.starts, blocks.ends - 1]).ravel()
+    ends = np.column_stack([blocks.starts, blocks.stops - 1]).ravel()
     values = np.interp([0.1, 0.5, 0.9], distinct[ends], np.repeat(blocks.shares, 2))
     assert values == pytest.approx([1 / 6, 0.625, 1], abs=1e-12)
 

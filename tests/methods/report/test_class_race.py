@@ -51,7 +51,7 @@ def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
         counted = count_predictions(opened)
         asked = RequestedMeasure("roc_auc", CATALOG["roc_auc"], {})
         found = probability_estimates(counted, counted.labels()[None], [asked])["roc_auc"]
-    values, covariance = found.values, found.known.covariance
+    values, covariance = found.values, found.pair_errors.covariance
     assert values == pytest.approx([area(truth, p) for p in every], abs=1e-12)
     m = len(truth)
     left = np.array(

@@ -176,7 +176,7 @@ def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
     measure = CATALOG["balanced_accuracy"]
     found = class_label_estimates(patterns, RequestedMeasure(measure.id, measure, {}))
     assert found is not None
-    values, covariance = found.values, found.known.covariance
+    values, covariance = found.values, found.pair_errors.covariance
     truth = table["truth"].to_numpy()
     each = []
     for i, model in enumerate(("m0", "m1", "m2")):

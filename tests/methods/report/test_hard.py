@@ -27,7 +27,7 @@ GIVEN: dict[str, Any] = {"beta": 2.0, "prevalence": 0.1, "stakes": OutcomeCosts(
 SMOOTH = {
     name: measure.with_settings(**GIVEN).function
     for name, measure in CATALOG.items()
-    if measure.needs == "confusion" and measure.of is not None
+    if measure.needs == "confusion" and measure.compute is not None
 }
 
 

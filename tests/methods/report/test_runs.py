@@ -191,7 +191,7 @@ def test_one_truth_an_id() -> None:
     with pytest.raises(DataError) as caught:
         clfeval.report(data, run="seed")
     assert caught.value.problems[0].column == "id"
-    assert "'3'" in caught.value.problems[0].what
+    assert "'3'" in caught.value.problems[0].message
     check_text(str(caught.value))
 
 

@@ -69,7 +69,7 @@ def best_of(
 def rule(name: str, of: Formula, ratio: float) -> ThresholdRule:
     """Return the rule of a measure that is to be best at odds."""
     at = of if CATALOG[name].invariant else partial(_at_odds, of, ratio)
-    return ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], of=at), {}))
+    return ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], compute=at), {}))
 
 
 def check(
