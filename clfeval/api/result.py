@@ -168,13 +168,13 @@ class Result(Document):
                 "caption": caption,
                 "font": font and fspath(font),
             }
-            wanted = OutputRequest(table, shown, digits, options, "recalibrated" in self.extras)
+            request = OutputRequest(table, shown, digits, options, "recalibrated" in self.extras)
             with SavedFiles(
-                names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
+                names, inputs=inputs, gates=bool(self.gates), command=self.command, request=request
             ) as files:
                 for note in files.notes:
                     warnings.warn(fill_text(note.message, (), PYTHON), stacklevel=2)
-                files.write(self, wanted)
+                files.write(self, request)
 
     def picture(
         self,
