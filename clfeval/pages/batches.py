@@ -95,7 +95,8 @@ def batch_headline(result: Document) -> list[str]:
 
 def batch_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield errors and the first sentence of each run, then the table of all runs."""
-    tables, dry = result.tables, result.parameters["dry_run"]
+    tables = result.tables
+    dry = result.parameters["dry_run"]
     if tables["problems"]:
         title = "Problems to fix" if dry else "Errors"
         yield TableView("problems", title, "run text", rank="asked")

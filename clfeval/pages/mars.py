@@ -169,7 +169,8 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield _main_table(result, unique_detections)
     # the confusion counts are those of the positive class for any target
     of_class = " (of the positive class)" if result.parameters["target"] == "negative" else ""
-    positives, negatives = result.summary["positives"], result.summary["negatives"]
+    positives = result.summary["positives"]
+    negatives = result.summary["negatives"]
     shares = [positives / (positives + negatives)] if positives + negatives else []
     rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
     part = partial(TableView, "models", rest_hint=f"{OPTION}--format csv{END}")

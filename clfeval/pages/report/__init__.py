@@ -506,7 +506,8 @@ def _rows_by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, lis
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
-    return tuple(point for row in rows if (point := row_point(row, x, y)))
+    points = (row_point(row, x, y) for row in rows)
+    return tuple(point for point in points if point)
 
 
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
