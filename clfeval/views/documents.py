@@ -114,14 +114,14 @@ def _heading_pieces(result: Document) -> Iterator[str]:
 def _table_pieces(
     view: TableView, result: Document, digits: int, *, wide: bool = True
 ) -> Iterator[str]:
-    part = layout.layout_table(view, result, digits, wide=wide)
-    title = f"\n{escape_markdown(part.title)}\n\n"
-    if not part.rows:
+    table = layout.layout_table(view, result, digits, wide=wide)
+    title = f"\n{escape_markdown(table.title)}\n\n"
+    if not table.rows:
         yield f"{title}none\n"
         return
-    sides = "|".join("---:" if strip.numeric else ":---" for strip in part.strips)
-    yield f"{title}| {' | '.join(map(escape_markdown, part.headings))} |\n|{sides}|\n"
-    rows = [*zip_longest(part.rows, part.signs)]
+    sides = "|".join("---:" if column.numeric else ":---" for column in table.columns)
+    yield f"{title}| {' | '.join(map(escape_markdown, table.headings))} |\n|{sides}|\n"
+    rows = [*zip_longest(table.rows, table.signs)]
     for row, sign in rows[:ROWS]:
         cells = [escape_markdown(cell).strip() for cell in row]
         if sign == layout.BEST:
@@ -133,7 +133,7 @@ def _table_pieces(
             f"{format_count(left, 'row')} not shown; for all, {ADD} "
             f"{OPTION}--format csv --show {view.table}{END}"
         )
-    for line in filter(None, (layout.fill_for_caller(result, cut), *part.legend, part.note)):
+    for line in filter(None, (layout.fill_for_caller(result, cut), *table.legend, table.note)):
         yield f"\n{escape_markdown(line)}\n"
 
 

@@ -411,7 +411,8 @@ def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:
 
 def _default_file_mode() -> int:
     """Return the permissions of a new file."""
-    os.umask(mask := os.umask(0))  # it cannot be read without being set
+    mask = os.umask(0)  # it cannot be read without being set
+    os.umask(mask)
     return 0o666 & ~mask
 
 

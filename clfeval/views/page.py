@@ -367,17 +367,17 @@ def _folded(title: str, content: str, *, opened: bool = False) -> str:
     return f"<details{state}><summary>{escape(title)}</summary>{content}</details>"
 
 
-def _table(part: layout.TextTable, *, titled: bool = True) -> str:
-    title = f"<h3>{escape(part.title)}</h3>" if titled else ""
-    if not part.rows:
+def _table(table: layout.TextTable, *, titled: bool = True) -> str:
+    title = f"<h3>{escape(table.title)}</h3>" if titled else ""
+    if not table.rows:
         return f"{title}<p>none</p>"
     kinds = [
         " class=b"
-        if strip.heading == "bar"
+        if column.heading == "bar"
         else " class=n"
-        if strip.numeric
-        else " class=t" * any(len(row[i]) > LONG for row in part.rows)
-        for i, strip in enumerate(part.strips)
+        if column.numeric
+        else " class=t" * any(len(row[i]) > LONG for row in table.rows)
+        for i, column in enumerate(table.columns)
     ]
 
     def cells(tag: str, row: Sequence[str]) -> str:
@@ -387,14 +387,14 @@ def _table(part: layout.TextTable, *, titled: bool = True) -> str:
             text += f"<{cell_tag}{kind}>{escape(cell)}</{cell_tag}>"
         return text
 
-    head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
+    head = f"<thead><tr>{cells('th', table.headings)}</tr></thead>"
     body = "".join(
         f"<tr{' class=best' if sign == layout.BEST else ''}>{cells('td', row)}</tr>"
-        for row, sign in zip_longest(part.rows, part.signs)
+        for row, sign in zip_longest(table.rows, table.signs)
     )
-    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*part.legend, part.note)))
-    table = f"<table>{head}<tbody>{body}</tbody></table>"
-    name = escape(part.title)
+    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*table.legend, table.note)))
+    grid = f"<table>{head}<tbody>{body}</tbody></table>"
+    name = escape(table.title)
     return (
-        f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{table}</div>{note}'
+        f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{grid}</div>{note}'
     )
