@@ -174,7 +174,7 @@ class Result(Document):
                 inputs=[file.name for file in self.inputs],
                 gates=bool(self.gates),
                 command=self.command,
-                wanted=request,
+                request=request,
             ) as files:
                 for note in files.notes:
                     warnings.warn(fill_text(note.message, (), PYTHON), stacklevel=2)

@@ -137,7 +137,9 @@ def _explain_terms(page: Page, name: str) -> list[tuple[str, list[str]]]:
     explained_measures: list[object] = []
     parts: list[tuple[str, list[str]]] = []
     for term in terms:
-        parts.append((term.title, list(term.lines(known=term.measure in explained_measures))))
+        parts.append(
+            (term.title, list(term.lines(with_measure=term.measure not in explained_measures)))
+        )
         explained_measures.append(term.measure)
     return parts
 

@@ -123,9 +123,9 @@ def run_command(
         request.output.save,
         inputs=request.protected_files,
         gates=request.gates.any or request.batch,
-        said=f"{OPTION}--save{END} ",
+        option=f"{OPTION}--save{END} ",
         command=request.command,
-        wanted=wanted_output,
+        request=wanted_output,
     ) as files:
         result = _compute_with_spinner(request, compute)
         if request.dry:  # further options are about the result

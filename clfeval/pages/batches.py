@@ -88,14 +88,15 @@ BATCH_GLOSSARY = {
 
 def batch_headline(result: Document) -> list[str]:
     """Return the headline: the files, and the number of runs."""
-    names = ", ".join(item.name for item in result.inputs)
-    what = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
-    return [f"{what}: {names}, {format_count(result.summary['runs'], 'run')}"]
+    names = ", ".join(file.name for file in result.inputs)
+    kind = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
+    return [f"{kind}: {names}, {format_count(result.summary['runs'], 'run')}"]
 
 
 def batch_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield errors and the first sentence of each run, then the table of all runs."""
-    tables, dry = result.tables, result.parameters["dry_run"]
+    tables = result.tables
+    dry = result.parameters["dry_run"]
     if tables["problems"]:
         title = "Problems to fix" if dry else "Errors"
         yield TableView("problems", title, "run text", rank="asked")
@@ -225,24 +226,25 @@ GLOSSARY = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: command, file, and numbers of labels and models."""
-    labels, models = (format_count(result.summary[f"{of}s"], of) for of in ("label", "model"))
+    labels = format_count(result.summary["labels"], "label")
+    models = format_count(result.summary["models"], "model")
     return [f"History of {result.parameters['of']} in {result.inputs[0].name}: {labels}, {models}"]
 
 
 def _line_rows(result: Document) -> list[Row]:
     """Return a row for each of the last labels, and for changes, of a model with its measures."""
-    found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
+    lines: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
     for row in result.tables["history"]:
         marks = row["marks"] if isinstance(row["marks"], list) else []
-        said = ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
-        new = {"label": row["label"], "model": row["model"], "marks": said}
-        line = found.setdefault((row["label"], row["model"]), new)
+        all_marks = ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
+        new_line = {"label": row["label"], "model": row["model"], "marks": all_marks}
+        line = lines.setdefault((row["label"], row["model"]), new_line)
         line[str(row["measure"])] = row["value"]
         if row["met"] is False and GATE_MISSED not in str(line["marks"]):
             line["marks"] = ", ".join(filter(None, (str(line["marks"]), GATE_MISSED)))
-    labels = list(dict.fromkeys(label for label, _ in found))
+    labels = list(dict.fromkeys(label for label, _ in lines))
     last = set(labels[-LAST:])
-    return [line for line in found.values() if line["marks"] or line["label"] in last]
+    return [line for line in lines.values() if line["marks"] or line["label"] in last]
 
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:

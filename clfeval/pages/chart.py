@@ -16,8 +16,9 @@ Rank = Literal["asked", "main", "detail"]  # by an option; needed by every reade
 
 def row_point(row: Row, x: str, y: str) -> Point | None:
     """Return the point of two columns of a row when both are defined."""
-    a, b = cell_value(row.get(x)), cell_value(row.get(y))
-    return None if a is None or b is None else (a, b)
+    x_value = cell_value(row.get(x))
+    y_value = cell_value(row.get(y))
+    return None if x_value is None or y_value is None else (x_value, y_value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ SUMMARY = cols("count", "rows positives negatives models counts patterns")
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
-    names = join_names([item.name for item in result.inputs])
+    names = join_names([file.name for file in result.inputs])
     return [f"Counts of {names}: {format_class_counts(result)}"]
 
 

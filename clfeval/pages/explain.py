@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import inf
 
@@ -50,20 +50,21 @@ class Term:
     @property
     def title(self) -> str:
         """Its name, with its heading where that differs."""
-        there, name = heading_on_one_line(self.heading), self.name
-        same = there.replace("-", "_").casefold() == name.casefold()
-        return name if same or there == name.replace("_", " ") else f"{name} ({there})"
+        heading = heading_on_one_line(self.heading)
+        if heading.replace("-", "_").casefold() == self.name.casefold():
+            return self.name
+        return self.name if heading == self.name.replace("_", " ") else f"{self.name} ({heading})"
 
     @property
     def short(self) -> str:
         """Its meaning in one sentence; for a measure without one its formula."""
         return self.meaning or (self.measure.formula if self.measure else "")
 
-    def lines(self, *, known: bool = False) -> Iterator[str]:
-        """Yield the full explanation; known: without the lines on its measure."""
+    def lines(self, *, with_measure: bool = True) -> Iterator[str]:
+        """Yield the full explanation, with or without the lines on its measure."""
         if self.meaning:
             yield self.meaning
-        if self.measure is not None and not known:
+        if self.measure is not None and with_measure:
             yield from _measure_lines(self.measure)
         if self.tables:
             yield f"in {'table' if len(self.tables) == 1 else 'tables'} {', '.join(self.tables)}"
@@ -77,49 +78,61 @@ def heading_on_one_line(head: str) -> str:
 
 def page_terms(page: Page) -> list[Term]:
     """Return columns of a page's tables, headings made for its screens, and names of --show."""
-    places: dict[tuple[str, str, str], list[str]] = {}
-    columns: set[str] = set()
-    for one in page.every:
-        for column in one.columns:
-            meaning = fill_for_shell(page.meaning(column.name, one.name))
+    terms = [*_column_terms(page), *_glossary_terms(page)]
+    texts = {**NAMES_BY_COMMAND.get(page.command, {}), **EVERYWHERE, **WORDS}
+    return terms + [Term(name, name, text) for name, text in texts.items()]
+
+
+def _column_terms(page: Page) -> Iterator[Term]:
+    """Yield a term for each column; tables that mean the same by it share the term."""
+    tables: dict[tuple[str, str, str], list[str]] = {}
+    for table in page.every:
+        for column in table.columns:
+            meaning = fill_for_shell(page.meaning(column.name, table.name))
             key = (column.name, column_heading(column), meaning)
-            places.setdefault(key, []).append(one.name)
-            columns.add(column.name)
-    found = []
-    for (name, head, meaning), where in places.items():
-        declared, measure = page.column(name, where[0]), CATALOG.get(name)
+            tables.setdefault(key, []).append(table.name)
+    for (name, heading, meaning), names in tables.items():
+        declared = page.column(name, names[0])
+        measure = CATALOG.get(name)
         if declared is None or declared.kind == "rank" or (measure and measure.best == "none"):
             measure = None  # ranks and settings
-        found.append(Term(name, head, meaning, tuple(where), measure))
-    for entry, meaning in page.glossary.items():
-        table, _, name = entry.rpartition(".")
-        known = {column.name for column in page.table(table).columns} if table else columns
-        if name not in known and (entry not in SHARED or entry == _INTERVAL_WORD):
-            found.append(Term(name, name, meaning, (table,) if table else ()))
-    shown = {**NAMES_BY_COMMAND.get(page.command, {}), **EVERYWHERE, **WORDS}
-    return found + [Term(name, name, text) for name, text in shown.items()]
+        yield Term(name, heading, meaning, tuple(names), measure)
 
 
-def find_terms(page: Page, asked: str) -> list[Term]:
+def _glossary_terms(page: Page) -> Iterator[Term]:
+    """Yield a term for each word of the glossary that is no column."""
+    all_columns = {column.name for table in page.every for column in table.columns}
+    for key, meaning in page.glossary.items():
+        table, _, name = key.rpartition(".")
+        columns = {column.name for column in page.table(table).columns} if table else all_columns
+        if name not in columns and (key not in SHARED or key == _INTERVAL_WORD):
+            yield Term(name, name, meaning, (table,) if table else ())
+
+
+def find_terms(page: Page, name: str) -> list[Term]:
     """Return the terms with a name on a page, as written or in any case; else the measure."""
-    every, name = page_terms(page), heading_on_one_line(asked)
-    loose = [term for term in every if _name_fits(page, term, name, str.casefold)]
-    strict = {term.name for term in loose if _name_fits(page, term, name, str)}
-    found = [term for term in loose if not strict or term.name in strict]
-    code = name if strict else name.casefold()
-    found += [
-        Term(code, code, f"code of {what}: {table[code]}")
-        for what, table in CODES.items()
-        if code in table
-    ]
-    if found:
-        measure = None if any(term.measure for term in found) else CATALOG.get(name)
-        return found + ([Term(name, measure.title, "", (), measure)] if measure else [])
+    all_terms = page_terms(page)
+    name = heading_on_one_line(name)
+    in_any_case = [term for term in all_terms if _name_fits(page, term, name, str.casefold)]
+    as_written = {term.name for term in in_any_case if _name_fits(page, term, name, str)}
+    terms = [term for term in in_any_case if not as_written or term.name in as_written]
+    code = name if as_written else name.casefold()
+    for kind, meanings in CODES.items():
+        if code in meanings:
+            terms.append(Term(code, code, f"code of {kind}: {meanings[code]}"))
+    if not terms:
+        return _measure_terms(all_terms, name)
+    measure = None if any(term.measure for term in terms) else CATALOG.get(name)
+    return terms + ([Term(name, measure.title, "", (), measure)] if measure else [])
+
+
+def _measure_terms(terms: Sequence[Term], name: str) -> list[Term]:
+    """Return the terms of the measure with another of its names, else the measure itself."""
+    with_measure = [term for term in terms if term.measure is not None]
     for spelling in (name, re.sub(_BETA, "F", name)):
-        here = [term for term in every if term.measure is not None]
-        mine = match_measure(spelling, list(dict.fromkeys(term.name for term in here)))
-        if mine is not None:
-            return [term for term in here if term.name == mine]
+        column = match_measure(spelling, list(dict.fromkeys(term.name for term in with_measure)))
+        if column is not None:
+            return [term for term in with_measure if term.name == column]
         if (measure := find_measure(spelling)) is not None:
             return [Term(measure.id, measure.title, "", (), measure)]
     return []
@@ -134,22 +147,22 @@ def explainable_names(page: Page) -> list[str]:
 
 def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
     """Yield the explanations of a page: columns by table, other words, measures, codes."""
-    every = page_terms(page)
+    terms = page_terms(page)
     for table in page.every:
-        here = [term for term in every if table.name in term.tables]
-        first = [term for term in here if term.tables[0] == table.name]
-        above = [term.name for term in here if term.tables[0] != table.name]
-        lines = [f"{term.title}: {term.short}" for term in first]
+        of_table = [term for term in terms if table.name in term.tables]
+        above = [term.name for term in of_table if term.tables[0] != table.name]
+        new_terms = (term for term in of_table if term.tables[0] == table.name)
+        lines = [f"{term.title}: {term.short}" for term in new_terms]
         if above:
             lines.append(f"as above: {', '.join(above)}")
         yield f"table {table.name}", lines
-    made = [term for term in every if not term.tables]
-    yield "other words on screens", [f"{term.title}: {term.short}" for term in made]
-    measures = {term.name: term.measure for term in every if term.measure is not None}
+    words = [term for term in terms if not term.tables]
+    yield "other words on screens", [f"{term.title}: {term.short}" for term in words]
+    measures = {term.name: term.measure for term in terms if term.measure is not None}
     for name, measure in measures.items():
         yield f"measure {name} ({measure.title})", list(_measure_lines(measure))
-    for what, codes in CODES.items():
-        yield f"codes of {what}", [f"{code}: {sentence}" for code, sentence in codes.items()]
+    for kind, codes in CODES.items():
+        yield f"codes of {kind}", [f"{code}: {sentence}" for code, sentence in codes.items()]
 
 
 def _term_names(page: Page, term: Term) -> Iterator[str]:
@@ -164,31 +177,34 @@ def _term_names(page: Page, term: Term) -> Iterator[str]:
 
 def _name_fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) -> bool:
     """Return whether a name is one of a term's, or starts as its heading that ends in any name."""
-    wanted, heads = fold(name), map(fold, _term_names(page, term))
+    folded_name = fold(name)
+    headings = map(fold, _term_names(page, term))
     return any(
-        head == wanted or (head.endswith(ANY) and wanted.startswith(head[: -len(ANY)]))
-        for head in heads
+        heading == folded_name
+        or (heading.endswith(ANY) and folded_name.startswith(heading[: -len(ANY)]))
+        for heading in headings
     )
 
 
 def _measure_lines(measure: Measure) -> Iterator[str]:
     """Yield formula, range, direction, other names, when it is undefined, and source."""
     yield f"formula: {measure.formula}"
-    low, high = _format_end(measure.low), _format_end(measure.high)
+    low = _format_limit(measure.low)
+    high = _format_limit(measure.high)
     yield f"range: {low} to {high}; {BETTER[measure.best]}"
     if measure.invariant:
         yield "independent of the class ratio"
     others = [name for name in equivalent_names(measure.id) if name != measure.id]
     if others:
         yield f"also called: {', '.join(others)}"
-    whys = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
-    yield f"undefined if: {'; '.join(whys)}"
+    reasons = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
+    yield f"undefined if: {'; '.join(reasons)}"
     if measure.caveat:
         yield f"note: {measure.caveat}"
     yield f"source: {measure.source}"
 
 
-def _format_end(limit: float) -> str:
+def _format_limit(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:.4g}"
 
 

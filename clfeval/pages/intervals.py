@@ -18,7 +18,7 @@ FOREST = "forest"  # the picture of intervals of models
 def deciding_measure(result: Document) -> str:
     """Return the leading column of the main table, by which the answer names the best model."""
     views = page_of(result.command).views(result, DIGITS)
-    return next((one.lead for one in views if one.rank == "main" and one.lead), "")
+    return next((view.lead for view in views if view.rank == "main" and view.lead), "")
 
 
 def leading_models(result: Document, most: int) -> list[str]:
@@ -35,20 +35,25 @@ def leading_models(result: Document, most: int) -> list[str]:
     return (tied or [str(row["model"]) for row in rows[:1]])[:most]
 
 
-def sentence(result: Document, *codes: str) -> str:
+def sentences_on(result: Document, *codes: str) -> str:
     """Return the sentences of the answer with these codes."""
-    return " ".join(one.text for one in result.answer if one.code in codes)
+    return " ".join(sentence.text for sentence in result.answer if sentence.code in codes)
 
 
 def best_sentence(result: Document) -> str:
     """Return the sentence on the best model by the deciding measure, and who is tied with it."""
-    lead = deciding_measure(result)
-    others = {*GATE_CODES, "compared", "slices", "within", "heterogeneity", "corrected"}
-    said = [one for one in result.answer if one.code not in others]
-    found = [i for i, one in enumerate(said) if one.measure == lead]
-    first = said[found[0] : found[0] + 2] if found else []
-    ties = ("not-significantly-different", "significantly-worse")
-    return " ".join(one.text for i, one in enumerate(first) if not i or one.code in ties)
+    measure = deciding_measure(result)
+    other_codes = {*GATE_CODES, "compared", "slices", "within", "heterogeneity", "corrected"}
+    sentences = [sentence for sentence in result.answer if sentence.code not in other_codes]
+    measures = [sentence.measure for sentence in sentences]
+    if measure not in measures:
+        return ""
+    first = measures.index(measure)
+    texts = [sentences[first].text]
+    for sentence in sentences[first + 1 : first + 2]:
+        if sentence.code in ("not-significantly-different", "significantly-worse"):
+            texts.append(sentence.text)
+    return " ".join(texts)
 
 
 def title_of(measure: str) -> str:
@@ -63,17 +68,18 @@ def heading_of(measure: str) -> str:
     return f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
 
 
-def interval_words(one: Estimate) -> str:
+def interval_words(estimate: Estimate) -> str:
     """Return a value and its limits for the end of a row."""
-    value = "undefined" if one.value is None else format_number(one.value)
-    return f"{value} {format_interval(one)}".rstrip().replace("-", "−")
+    value = "undefined" if estimate.value is None else format_number(estimate.value)
+    return f"{value} {format_interval(estimate)}".rstrip().replace("-", "−")
 
 
-def interval_row(name: str, cell: object, more: str = "", sign: Sign = "") -> Series:
-    """Return the row of an estimate in a chart of intervals; more: words after its numbers."""
-    one = as_estimate(cell)
-    words = f"{interval_words(one)}{more}"
-    return Series(name, (), (one.value,), "", words, spans=((one.low, one.high),), sign=sign)
+def interval_row(name: str, cell: object, suffix: str = "", sign: Sign = "") -> Series:
+    """Return the row of an estimate in a chart of intervals; suffix: words after its numbers."""
+    estimate = as_estimate(cell)
+    words = f"{interval_words(estimate)}{suffix}"
+    limits = (estimate.low, estimate.high)
+    return Series(name, (), (estimate.value,), "", words, spans=(limits,), sign=sign)
 
 
 def intervals_of_models(result: Document) -> Iterator[Chart]:
@@ -108,11 +114,16 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
 
 def _signs(result: Document, rows: Sequence[Row]) -> Sequence[Sign]:
     """Return who is best and who is tied: of the table, else of the answer's sentences."""
-    none: list[Sign] = [""] * len(rows)
+    no_signs: list[Sign] = [""] * len(rows)
     if rows and "tied" in rows[0]:
-        return best_and_tied_signs(rows) or none
-    ties = [one for one in result.answer if one.code == "not-significantly-different"]
-    best = [one for one in result.answer if one.measure == deciding_measure(result)][:1]
-    signs: dict[str, Sign] = {name: "equal" for one in ties for name in one.models}
-    signs |= {name: "best" for one in best for name in one.models}
-    return [signs.get(str(row["model"]), "") for row in rows] if ties and best else none
+        return best_and_tied_signs(rows) or no_signs
+    measure = deciding_measure(result)
+    ties = [
+        sentence for sentence in result.answer if sentence.code == "not-significantly-different"
+    ]
+    on_best = [sentence for sentence in result.answer if sentence.measure == measure][:1]
+    if not ties or not on_best:
+        return no_signs
+    signs: dict[str, Sign] = {name: "equal" for sentence in ties for name in sentence.models}
+    signs |= dict.fromkeys(on_best[0].models, "best")
+    return [signs.get(str(row["model"]), "") for row in rows]

@@ -47,7 +47,9 @@ CORRECTED = (
     Column("corrected", "estimate", best="max"),
     Column("corrected_yield", "bare", "corrected yield", best="max"),
 )
-SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
+SIZE = Column("size", "count")
+GAIN = Column("gain", "weight")
+METHOD = Column("method", "text")
 TABLES = (
     Table(
         "models",
@@ -140,7 +142,7 @@ REACHED = ("corrected", "gain", "yield")  # their meanings are below
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
-    names = parts.join_names([item.name for item in result.inputs])
+    names = parts.join_names([file.name for file in result.inputs])
     return [f"Detections in {names}: {parts.format_class_counts(result)}"]
 
 
@@ -148,7 +150,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     tables = result.tables
     scores = " ".join(column.name for column in ALONE if is_present(column.when, result))
-    found = scores.split()[0]
+    unique_detections = scores.split()[0]
     yield from _best_subset_tables(result, digits)
     who = "slice " * bool(tables.get("slices"))
     part = partial(TableView, most=MAX_ROWS, rank="asked")
@@ -164,17 +166,18 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield from parts.measure_tables(result)
     if who:
         yield _slice_table(result)
-    yield _main_table(result, found)
+    yield _main_table(result, unique_detections)
     # the confusion counts are those of the positive class for any target
-    aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
-    positives, negatives = result.summary["positives"], result.summary["negatives"]
+    of_class = " (of the positive class)" if result.parameters["target"] == "negative" else ""
+    positives = result.summary["positives"]
+    negatives = result.summary["negatives"]
     shares = [positives / (positives + negatives)] if positives + negatives else []
     rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
     part = partial(TableView, "models", rest_hint=f"{OPTION}--format csv{END}")
     yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
     note = parts.majority_class_note(shares)
-    yield part(f"Confusion counts and rates{aside}", rates, name="rates", note=note)
-    yield from _pair_tables(result, found, digits)
+    yield part(f"Confusion counts and rates{of_class}", rates, name="rates", note=note)
+    yield from _pair_tables(result, unique_detections, digits)
     yield from _lead_tables(result)
 
 
@@ -206,8 +209,8 @@ def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
     hit, alarm = HITS[target]
 
     def place(row: Row) -> tuple[float, float]:
-        found = _cell_number(row[hit])
-        return -round_sum(found), round_sum(found + _cell_number(row[alarm]))
+        detected = _cell_number(row[hit])
+        return -round_sum(detected), round_sum(detected + _cell_number(row[alarm]))
 
     return sorted(rows, key=place)
 
@@ -246,12 +249,11 @@ def _slice_table(result: Document) -> TableView:
     return TableView("slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead)
 
 
-def _main_table(result: Document, found: str) -> TableView:
+def _main_table(result: Document, unique_detections: str) -> TableView:
     """Return the main table: one line per model, by rows detected."""
     target = result.parameters["target"]
     positive = target == "positive"
     hit, alarm = HITS[target]
-    missed = "exclusive_fn" if positive else "exclusive_fp"
 
     def flagged(row: Row) -> str:
         return format_rows(_cell_number(row[hit]) + _cell_number(row[alarm]))
@@ -261,8 +263,8 @@ def _main_table(result: Document, found: str) -> TableView:
         "model": "model",
         "detected": hit,
         **({"sensitivity ↑": "recall"} if positive else {}),
-        f"unique\nT{target[0].upper()}": found,
-        "unique\nmisses": missed,
+        f"unique\nT{target[0].upper()}": unique_detections,
+        "unique\nmisses": "exclusive_fn" if positive else "exclusive_fp",
         "flagged" if positive else "predicted\nnegative": flagged,
         **({"PPV ↑": "precision"} if positive else {}),
         "ShineThrough ↑": "shine_through",
@@ -271,7 +273,7 @@ def _main_table(result: Document, found: str) -> TableView:
     every = result.parameters["occlusion"] == "all"
     alone = "only it misses" if every else "it misses, another model detects"
     words = {
-        found: f"{target}s only this model detects; unique misses: {alone}",
+        unique_detections: f"{target}s only this model detects; unique misses: {alone}",
         "shine_through": "unique TP / detected by any model; Occlusion: unique misses / the same",
     }
     title = f"Models{parts.threshold_note(rows)} by {target}s detected"
@@ -284,7 +286,7 @@ def _main_table(result: Document, found: str) -> TableView:
         right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through",
         rest_hint=f"{OPTION}--format csv{END}",
-        legend=(found, "shine_through"),
+        legend=(unique_detections, "shine_through"),
         words=words,
     )
 
@@ -293,8 +295,8 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the best subsets, with the search method below the table where all have the same."""
 
     def expected(row: Row) -> str:  # on new data, with decimals
-        found = cell_value(row["corrected"])
-        return parts.ABSENT if found is None else parts.format_amount(found, digits)
+        detected = cell_value(row["corrected"])
+        return parts.ABSENT if detected is None else parts.format_amount(detected, digits)
 
     for table, title, names in (
         ("best", "Best subset of each size", "size models covered corrected gain effort yield"),
@@ -328,51 +330,56 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
     """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns."""
-    rows, cut = result.unsliced_rows("sweep"), result.parameters["sweep"]
-    cuts = list(dict.fromkeys(row[cut] for row in rows))
-    some = parts.evenly_spaced(cuts, SWEPT)
-    kept = [one for one in cuts if one in some]
-    here = [row for row in rows if row[cut] in some]
-    note = f"for all, {ADD} {OPTION}--format csv --show sweep{END}" if len(kept) < len(cuts) else ""
-    heads, unit = {one: parts.format_exact(one) for one in kept}, CUTS[cut]
+    rows = result.unsliced_rows("sweep")
+    column = result.parameters["sweep"]  # of the thresholds
+    thresholds = list(dict.fromkeys(row[column] for row in rows))
+    spaced = parts.evenly_spaced(thresholds, SWEPT)
+    headings = {
+        threshold: parts.format_exact(threshold) for threshold in thresholds if threshold in spaced
+    }
+    extent = f"{len(headings)} of {len(thresholds)} {CUTS[column]}"
+    note = ""
+    if len(headings) < len(thresholds):
+        note = f"for all, {ADD} {OPTION}--format csv --show sweep{END}"
+    spaced_rows = [row for row in rows if row[column] in spaced]
     for measure, title in MEASURES:
-        cells: dict[str, dict[str, Cell]] = {}
-        for row in here:
-            mine = cells.setdefault(str(row["model"]), {"model": row["model"]})
-            mine[heads[row[cut]]] = parts.format_cell(row[measure], digits)
+        row_of_model: dict[str, dict[str, Cell]] = {}
+        for row in spaced_rows:
+            matrix_row = row_of_model.setdefault(str(row["model"]), {"model": row["model"]})
+            matrix_row[headings[row[column]]] = parts.format_cell(row[measure], digits)
         arrow = "↓" if measure == "occlusion" else "↑"
         yield TableView(
             "sweep",
-            f"{title} {arrow} at {len(kept)} of {len(cuts)} {unit}",
-            {head: head for head in ("model", *heads.values())},
-            list(cells.values()),
+            f"{title} {arrow} at {extent}",
+            {heading: heading for heading in ("model", *headings.values())},
+            list(row_of_model.values()),
             most=None,
             note=note,
-            right=[*heads.values()],
+            right=[*headings.values()],
             rank="asked",
         )
     yield TableView(
         "sweep",
-        f"Sweep: {len(kept)} of {len(cuts)} {unit}",
-        f"{cut} model found hits {scores}",
-        here,
+        f"Sweep: {extent}",
+        f"{column} model found hits {scores}",
+        spaced_rows,
         most=None,
         note=note,
         name="cuts",
     )
 
 
-def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
+def _pair_tables(result: Document, unique_detections: str, digits: int) -> Iterator[TableView]:
     """Yield the pairs that detect most; then, as in the paper, a matrix of each measure."""
-    whole = result.unsliced_rows("pairs")
-    columns = f"models covered effort yield {found}"
-    if whole:
-        most = sorted(whole, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
+    pairs = result.unsliced_rows("pairs")
+    columns = f"models covered effort yield {unique_detections}"
+    if pairs:
+        rows = sorted(pairs, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
         title = f"Pairs by {result.parameters['target']}s detected"
-        yield TableView("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
+        yield TableView("pairs", title, columns, rows, PAIRS, lead="yield", legend=REACHED)
     models = [str(row["model"]) for row in result.unsliced_rows("models")]
     if len(models) > MATRIX_MODELS:
-        rows = sorted(whole, key=lambda row: -_cell_number(row[found]))
+        rows = sorted(pairs, key=lambda row: -_cell_number(row[unique_detections]))
         columns += " shine_through occlusion"
         yield TableView("pairs", "Pairs by unique detections", columns, rows, MAX_ROWS)
     elif len(models) > 2:  # with two models the only pair is the whole set
@@ -380,33 +387,34 @@ def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableVie
         matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
         for measure, title in MEASURES:
             cells = pair_cells(result, measure)
-            rows = [
-                {
-                    "model": f"{i} {name}",
-                    **{
-                        head: parts.format_cell(cell, digits)
-                        for head, cell in zip(heads, line, strict=True)
-                    },
-                }
-                for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1)
-            ]
+            matrix_rows: list[Row] = []
+            for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1):
+                texts = (parts.format_cell(cell, digits) for cell in line)
+                matrix_rows.append({"model": f"{i} {name}", **dict(zip(heads, texts, strict=True))})
             title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
             title += " (single models on the diagonal)"
-            yield TableView("pairs", title, matrix, rows, right=heads)
+            yield TableView("pairs", title, matrix, matrix_rows, right=heads)
 
 
 def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
     models = [str(row["model"]) for row in result.unsliced_rows("models")]
-    known = {frozenset({str(row["model"])}): row[measure] for row in result.unsliced_rows("models")}
+    cells = {frozenset({str(row["model"])}): row[measure] for row in result.unsliced_rows("models")}
     for row in result.unsliced_rows("pairs"):
         if isinstance(row["models"], list):
-            known[frozenset(row["models"])] = row[measure]
-    return [[known.get(frozenset({a, b})) for b in models] for a in models]
+            cells[frozenset(row["models"])] = row[measure]
+    return [[cells.get(frozenset({a, b})) for b in models] for a in models]
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield unique detections and misses, the pairs, and the curves of a sweep."""
+    yield from _bar_and_matrix_charts(result)
+    if result.unsliced_rows("sweep"):
+        yield from _sweep_charts(result)
+
+
+def _bar_and_matrix_charts(result: Document) -> Iterator[Chart]:
+    """Yield unique detections and misses of models, and the unique detections of pairs."""
     models = result.unsliced_rows("models")
     alone = [column.name for column in ALONE if column.title and is_present(column.when, result)]
     for column, title in zip(alone, ("detections", "misses"), strict=True):
@@ -417,31 +425,35 @@ def page_charts(result: Document) -> Iterator[Chart]:
         matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
         title = "Unique detections of pairs (ShineThrough; taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
-    rows, cut = result.unsliced_rows("sweep"), str(result.parameters.get("sweep"))
-    order = _sort_by_detected(models, result.parameters["target"]) if rows else ()
+
+
+def _sweep_charts(result: Document) -> Iterator[Chart]:
+    """Yield the curves of each measure over the thresholds of a sweep."""
+    rows = result.unsliced_rows("sweep")
+    column = str(result.parameters.get("sweep"))
+    steps = partial(_step_points, forward=column == "top")
+    models = _sort_by_detected(result.unsliced_rows("models"), result.parameters["target"])
+    names = [str(row["model"]) for row in models]
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
         for row in rows:
             if (value := cell_value(row[measure])) is not None:
-                points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
-        names = (name for row in order if (name := str(row["model"])) in points)
-        steps = partial(_step_points, forward=cut == "top")
-        curves = tuple(Series(name, (steps(points[name]),)) for name in names)
+                points.setdefault(str(row["model"]), []).append((float(str(row[column])), value))
+        curves = tuple(Series(name, (steps(points[name]),)) for name in names if name in points)
         if curves:
-            title = (
-                f"{title[0].upper()}{title[1:]} at {len({row[cut] for row in rows})} {CUTS[cut]}"
-            )
-            axis = Axis("number of top rows" if cut == "top" else cut)
+            thresholds = f"{len({row[column] for row in rows})} {CUTS[column]}"
+            title = f"{title[0].upper()}{title[1:]} at {thresholds}"
+            axis = Axis("number of top rows" if column == "top" else column)
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
 def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]:
     """Return points of steps: each value extends to the next point, or back to the one before."""
-    ends = [*points[1:], points[-1]] if forward else [points[0], *points[:-1]]
+    neighbours = [*points[1:], points[-1]] if forward else [points[0], *points[:-1]]
     return tuple(
         (x, value)
-        for (cut, value), (end, _) in zip(points, ends, strict=True)
-        for x in sorted((cut, end))
+        for (start, value), (end, _) in zip(points, neighbours, strict=True)
+        for x in sorted((start, end))
     )
 
 

@@ -228,7 +228,8 @@ J = "sensitivity + specificity - 1 (Youden's J)"
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
-    summary, names = result.summary, join_names([item.name for item in result.inputs])
+    names = join_names([file.name for file in result.inputs])
+    summary = result.summary
     parameters = result.parameters
     if parameters["mode"] != "features":
         runs = f", {summary['runs']} runs" if summary.get("runs") else ""
@@ -237,10 +238,8 @@ def headline(result: Document) -> list[str]:
     lines = [f"Youden's J of {features}: {format_class_counts(result)}"]
     numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
     if numeric and parameters["cut"] is None:
-        lines.append(
-            "Numeric features are true above their median (best threshold: "
-            f"{OPTION}--cut best{END})."
-        )
+        hint = f"best threshold: {OPTION}--cut best{END}"
+        lines.append(f"Numeric features are true above their median ({hint}).")
     if "selected" in summary:
         limits = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
         lines.append(f"Selection rule: {limits}")
@@ -252,7 +251,8 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     if result.parameters["mode"] == "features":
         yield from _feature_tables(result)
         return
-    models, tables = result.tables["models"], result.tables
+    tables = result.tables
+    models = tables["models"]
     key_columns = "slice model" if any(row["slice"] is not None for row in models) else "model"
     yield from _requested_tables(result, key_columns)
     yield from measure_tables(result)
@@ -271,11 +271,11 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         )
     else:
         best = sort_by_column(result.unsliced_rows("models"), "delta")
-        at = threshold_note(best)
-        title = f"Models{at} by δ{f' (all thresholds: {SWITCH}--curve{END})' * bool(at)}"
+        threshold = threshold_note(best)
+        hint = f" (all thresholds: {SWITCH}--curve{END})" if threshold else ""
         yield TableView(
             "models",
-            title,
+            f"Models{threshold} by δ{hint}",
             "model delta phi sensitivity specificity reading?",
             list(map(_add_reading, best[:MAX_ROWS])),
             rest_hint=CSV,
@@ -290,21 +290,22 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
 
 def _requested_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the tables that options request: one line per model, by the leading measure."""
-    tables, part = result.tables, partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
+    tables = result.tables
+    part = partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
         several = len(result.parameters["targets"]) > 1
         title = f"Models at {_target_words(result)}"
-        at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
-        there = {
+        population_columns = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
+        sources = {
             **{name: name for name in key_columns.split()},
-            **at_each,
+            **population_columns,
             "PPV ↑": "precision",
             "NPV ↑": "npv",
             "accuracy ↑": "accuracy",
         }
         rows = sort_by_column(tables["populations"], "precision")
         note = majority_class_note([row["prevalence"] for row in rows])
-        yield part("populations", title, there, rows, lead="precision", note=note)
+        yield part("populations", title, sources, rows, lead="precision", note=note)
     yield from difference_tables(result)
     if "curves" in tables:
         columns = f"{key_columns} gini best_delta best_threshold roc_auc"
@@ -321,13 +322,14 @@ def _requested_tables(result: Document, key_columns: str) -> Iterator[TableView]
 
 def _add_reading(row: Row) -> Row:
     """Return a row with the reading of its position, over the confidence interval."""
-    phi, delta = as_estimate(row["phi"]), as_estimate(row["delta"])
+    phi = as_estimate(row["phi"])
+    delta = as_estimate(row["delta"])
     if delta.low is None or delta.high is None:
         return {**row, "reading": None}
-    least = READINGS[bisect_left(BOUNDARIES, delta.low)]
-    most = READINGS[bisect_right(BOUNDARIES, delta.high)]
-    between = READINGS.index(most) - READINGS.index(least)
-    words = least if not between else f"{least} {'or' if between == 1 else 'to'} {most}"
+    lowest = READINGS[bisect_left(BOUNDARIES, delta.low)]
+    highest = READINGS[bisect_right(BOUNDARIES, delta.high)]
+    steps = READINGS.index(highest) - READINGS.index(lowest)
+    words = f"{lowest} {'or' if steps == 1 else 'to'} {highest}" if steps else lowest
     if phi.value in (-1, 1):
         words += f", always {'positive' if phi.value > 0 else 'negative'}"
     elif phi.low is not None and phi.high is not None and max(phi.low, -phi.high) > LEAN:
@@ -337,12 +339,11 @@ def _add_reading(row: Row) -> Row:
 
 def _target_words(result: Document) -> str:
     """Return the prevalence as text, where there is one."""
-    at, *others = result.parameters.get("targets") or [{}]
-    return (
-        "other prevalences"
-        if others or not at
-        else (f"prevalence {format_exact(at['prevalence'])} ({at['odds']})")
-    )
+    targets = result.parameters.get("targets") or []
+    if len(targets) != 1:
+        return "other prevalences"
+    (target,) = targets
+    return f"prevalence {format_exact(target['prevalence'])} ({target['odds']})"
 
 
 RUN_TABLES = (
@@ -361,6 +362,7 @@ RUN_TABLES = (
 def _detail_tables(result: Document, key_columns: str) -> Iterator[TableView]:
     """Yield the other tables, which are shown by name."""
     yield _reading_table(result, key_columns)
+    prevalences = [row["prevalence"] for row in result.tables.get("populations", ())]
     yield from existing_tables(
         result,
         TableView(
@@ -368,10 +370,7 @@ def _detail_tables(result: Document, key_columns: str) -> Iterator[TableView]:
             f"Positions at {_target_words(result)}",
             f"{key_columns} prevalence odds phi_b delta_b mutual_information",
             name="plane",
-            # δ_b is 2 accuracy - 1
-            note=majority_class_note(
-                [row["prevalence"] for row in result.tables.get("populations", ())]
-            ),
+            note=majority_class_note(prevalences),  # δ_b is 2 accuracy - 1
         ),
         TableView(
             "curves",
@@ -388,9 +387,8 @@ def _detail_tables(result: Document, key_columns: str) -> Iterator[TableView]:
 
 def _reading_table(result: Document, key_columns: str) -> TableView:
     """Return the positions of models; without a reading, those the interval includes, and why."""
-    models = result.tables["models"]
     rows: list[Row] = []
-    for row in models:
+    for row in result.tables["models"]:
         words = _add_reading(row)["reading"]
         reason = str(row["reading_withheld"])
         reading = row["reading"] or (f"{words} ({reason})" if words else reason)
@@ -399,7 +397,7 @@ def _reading_table(result: Document, key_columns: str) -> TableView:
     title = f"Youden's J and bias (φ-δ) in words{pooled}"
     columns = f"{key_columns} phi delta reading"
     return TableView(
-        "models", title, columns, rows, rest_hint=CSV, total=len(models), name="readings"
+        "models", title, columns, rows, rest_hint=CSV, total=len(rows), name="readings"
     )
 
 
@@ -443,19 +441,19 @@ def _region_tables(result: Document, key_columns: str) -> Iterator[TableView]:
 
 def _feature_tables(result: Document) -> Iterator[TableView]:
     """Yield the tables of the best features, and of implications without exception."""
-    implied, selected = result.tables["implications"], "selected" in result.tables
+    implied = result.tables["implications"]
+    selected = "selected" in result.tables
     name, title = ("selected", "Selected features") if selected else ("features", "Features")
     yield _feature_table(result, name, f"{title} by |δ|")
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; without exception in these rows"
         note += "; intervals are not adjusted" * (len(implied) > 1)
-        note += f"; for all, {ADD} {OPTION}--format csv --show implications{END}" * (
-            len(best) > IMPLIED
-        )
-        what = "feature implication support confidence"
+        if len(best) > IMPLIED:
+            note += f"; for all, {ADD} {OPTION}--format csv --show implications{END}"
+        columns = "feature implication support confidence"
         yield TableView(
-            "implications", "Implications by support", what, best, IMPLIED, note, rest_hint=""
+            "implications", "Implications by support", columns, best, IMPLIED, note, rest_hint=""
         )
     if selected:
         every = _feature_table(result, "features", "All features by |δ|")
@@ -465,19 +463,19 @@ def _feature_tables(result: Document) -> Iterator[TableView]:
 def _feature_table(result: Document, name: str, title: str) -> TableView:
     """Return the table of features, each with the values for which it is true."""
     rows = result.tables[name]
-    here = rows[:FEATURED]
+    visible = rows[:FEATURED]
     # features far from 0 in either direction are good
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
-    if any(row["rule"] for row in here):
+    if any(row["rule"] for row in visible):
         columns["true where"] = _true_where
-    corrected = any("corrected_delta" in row for row in here)
+    corrected = any("corrected_delta" in row for row in visible)
     columns |= {"corrected\nδ": "corrected_delta"} if corrected else {}
     columns |= {"role": "role", "support": "support"}
-    if any(row["missing"] for row in here):
+    if any(row["missing"] for row in visible):
         columns["missing"] = "missing"
-    if len({row["kind"] for row in here}) > 1:
+    if len({row["kind"] for row in visible}) > 1:
         columns["kind"] = "kind"
-    if any(row["implications"] for row in here):
+    if any(row["implications"] for row in visible):
         columns["implications"] = lambda row: join_names(row["implications"])
     return TableView(
         name,
@@ -497,18 +495,20 @@ def _true_where(row: Row) -> Cell:
 
 
 def isometric_lines(
-    result: Document, odds: str, end: str
+    result: Document, odds: str, suffix: str
 ) -> Iterator[tuple[str, float, tuple[tuple[Point, ...], ...]]]:
-    """Yield the measure, value and branches of lines of equal value; end: `_b` of tilted axes."""
-    found: dict[tuple[str, float], dict[str, list[Point]]] = {}
+    """Yield measure, value and branches of lines of equal value; suffix: `_b` of tilted axes."""
+    lines: dict[tuple[str, float], dict[str, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
-        at, value = row_point(row, f"phi{end}", f"delta{end}"), cell_value(row["value"])
-        here = str(row["odds"]) == odds or (isclose(float(str(row["prevalence"])), 0.5) and not end)
-        if at and value is not None and here:
-            branch = found.setdefault((str(row["measure"]), value), {})
-            branch.setdefault(str(row["branch"]), []).append(at)
-    for (name, value), branches in found.items():
-        yield name, value, tuple(map(tuple, branches.values()))
+        point = row_point(row, f"phi{suffix}", f"delta{suffix}")
+        value = cell_value(row["value"])
+        balanced = isclose(float(str(row["prevalence"])), 0.5)
+        in_diamond = str(row["odds"]) == odds or (balanced and not suffix)
+        if point and value is not None and in_diamond:
+            branches = lines.setdefault((str(row["measure"]), value), {})
+            branches.setdefault(str(row["branch"]), []).append(point)
+    for (measure, value), branches in lines.items():
+        yield measure, value, tuple(map(tuple, branches.values()))
 
 
 _IN_FEATURES = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.formatting import (
@@ -15,13 +15,14 @@ from clfeval.formatting import (
 )
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, row_point
 from clfeval.pages.command_pages import page_of
-from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentence
+from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentences_on
 from clfeval.pages.mars import MEASURES, pair_cells
 from clfeval.pages.phidelta import CORNERS, isometric_lines
 from clfeval.pages.report.pictures import pictures as report_pictures
 from clfeval.pages.schema import HISTORY
 from clfeval.pages.table_parts import format_cell
 from clfeval.placeholders import OPTION
+from clfeval.records import dataclass, replace
 
 FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
@@ -36,52 +37,71 @@ RANKS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
 
 def pictures_of(result: Document) -> dict[str, list[Chart]]:
     """Return the panels of each picture of a result, by its name, in the order of the page."""
-    found: dict[str, list[Chart]] = {}
+    panels: dict[str, list[Chart]] = {}
     for chart in CHARTS.get(result.command, page_of(result.command).charts)(result):
-        found.setdefault(chart.name, []).append(chart)
-    return found
+        panels.setdefault(chart.name, []).append(chart)
+    return panels
 
 
 def _mars(result: Document) -> Iterator[Chart]:
     yield from intervals_of_models(result)
     for chart in page_of("mars").charts(result):
         if chart.name == "matrix":
-            names = tuple(one.name for one in chart.series)
-            for measure, title in MEASURES:
-                rows = zip(names, pair_cells(result, measure), strict=True)
-                series = tuple(Series(a, values=tuple(map(cell_value, cells))) for a, cells in rows)
-                pairs = result.unsliced_rows("pairs")
-                pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
-                most = cell_value(pair[measure]) or 0.0
-                name = title.partition(" (")[0]
-                finding = f"Highest share of {name}: {format_cell(pair['models'])}, {most:.3f}."
-                finding = finding if most else f"No pair has any {name}."
-                made = replace(
-                    chart,
-                    title=f"{title[0].upper()}{title[1:]} of pairs; single models on the diagonal",
-                    x=Axis(DARK_CELLS[measure]),
-                    series=series,
-                    names=names,
-                    finding=finding,
-                )
-                yield replace(made, rank="main")
+            yield from _pair_matrices(result, chart)
         elif chart.name == "bars":
-            bars = sorted(chart.series, key=lambda one: -(one.values[0] or 0.0))
-            most, what = bars[0].values[0] or 0.0, chart.title.lower()
-            first = join_names([one.name for one in bars if one.values[0] == most])
-            finding = (
-                f"Most {what}: {first}, {format_rows(most)}." if most else f"There are no {what}."
-            )
-            yield replace(chart, x=Axis(what), series=tuple(bars), finding=finding, rank="main")
+            yield _unique_bars(chart)
         else:
-            title = chart.title.partition(" at ")[0]
-            points = [
-                (y, x, one.name) for one in chart.series for part in one.parts for x, y in part
-            ]
-            most, x, first = max(points, default=(0.0, 0.0, ""))
-            finding = f"Highest {title}: {first}, {most:.3f} at {chart.x.label} {x:.4g}."
-            finding = finding if most else f"No model has any {title}."
-            yield replace(chart, y=replace(chart.y, label=title), finding=finding)
+            yield _sweep_curves(chart)
+
+
+def _pair_matrices(result: Document, chart: Chart) -> Iterator[Chart]:
+    """Yield a matrix of all pairs of models for each measure."""
+    names = tuple(series.name for series in chart.series)
+    pairs = result.unsliced_rows("pairs")
+    for measure, title in MEASURES:
+        rows = zip(names, pair_cells(result, measure), strict=True)
+        series = tuple(Series(name, values=tuple(map(cell_value, cells))) for name, cells in rows)
+        best_pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
+        highest = cell_value(best_pair[measure]) or 0.0
+        noun = title.partition(" (")[0]
+        finding = f"No pair has any {noun}."
+        if highest:
+            models = format_cell(best_pair["models"])
+            finding = f"Highest share of {noun}: {models}, {highest:.3f}."
+        yield replace(
+            chart,
+            title=f"{title[0].upper()}{title[1:]} of pairs; single models on the diagonal",
+            x=Axis(DARK_CELLS[measure]),
+            series=series,
+            names=names,
+            finding=finding,
+            rank="main",
+        )
+
+
+def _unique_bars(chart: Chart) -> Chart:
+    """Return the bars of a chart, longest first."""
+    bars = sorted(chart.series, key=lambda bar: -(bar.values[0] or 0.0))
+    highest = bars[0].values[0] or 0.0
+    noun = chart.title.lower()
+    names = join_names([bar.name for bar in bars if bar.values[0] == highest])
+    finding = f"Most {noun}: {names}, {format_rows(highest)}."
+    if not highest:
+        finding = f"There are no {noun}."
+    return replace(chart, x=Axis(noun), series=tuple(bars), finding=finding, rank="main")
+
+
+def _sweep_curves(chart: Chart) -> Chart:
+    """Return the curves of a sweep, with the highest point as the finding."""
+    title = chart.title.partition(" at ")[0]
+    points = [
+        (y, x, curve.name) for curve in chart.series for x, y in chain.from_iterable(curve.parts)
+    ]
+    highest, x, name = max(points, default=(0.0, 0.0, ""))
+    finding = f"Highest {title}: {name}, {highest:.3f} at {chart.x.label} {x:.4g}."
+    if not highest:
+        finding = f"No model has any {title}."
+    return replace(chart, y=replace(chart.y, label=title), finding=finding)
 
 
 def _phidelta(result: Document) -> Iterator[Chart]:
@@ -90,59 +110,87 @@ def _phidelta(result: Document) -> Iterator[Chart]:
         yield from intervals_of_models(result)
     corners: dict[str, dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        if at := row_point(row, "phi_b", "delta_b"):
-            corners.setdefault(str(row["odds"]), {})[str(row["corner"])] = at
+        if point := row_point(row, "phi_b", "delta_b"):
+            corners.setdefault(str(row["odds"]), {})[str(row["corner"])] = point
     even = [odds for odds in corners if odds == "1:1"] or ["1:1"]
-    for odds in [*even, *(one for one in corners if one not in even)][:CLASS_RATIOS]:
+    uneven = [odds for odds in corners if odds not in even]
+    for odds in [*even, *uneven][:CLASS_RATIOS]:
         outline = [corners[odds][name] for name in CORNERS] if odds in corners else None
         chart = _diamond(result, odds, outline or [(0, 1), (1, 0), (0, -1), (-1, 0)])
         yield from (chart, *_enlarged(chart))
 
 
+@dataclass(frozen=True, slots=True)
+class DiamondDots:
+    """The dots of a diamond: with a name, notes on them, and what is behind them."""
+
+    dots: Sequence[Series]
+    notes: Sequence[str]
+    behind: Sequence[Series]
+
+
 def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
-    balanced, features = odds == "1:1", result.parameters.get("mode") == "features"
-    end = "" if balanced else "_b"
-    title = "independent of the class ratio" if balanced else f"at {format_class_ratio(odds)}"
-    edges = Series("", ((*outline, outline[0]),), letter=":")
-    bias, information = outline[0][0], outline[1]
-    axes = (
-        Series("", (((bias, outline[2][1]), outline[0]),), letter=":"),
-        Series("no information", ((outline[3], information),), letter=":"),
-    )
-    reach = max(1.0, *(abs(x) for at in outline for x in at))
-    dots, notes, extra = _dots(result, odds, balanced=balanced, features=features)
-    for name, value, points in isometric_lines(result, odds, end):
-        extra.append(Series(f"{name} {value:g}", points))
-        notes.append(f"grey line: {name.replace('_', ' ')} = {value:g}")
-    for corner, at in zip(CORNERS, outline, strict=True):
-        notes += [f"{corner} ({at[0]:.3g}, {at[1]:.3g})"] * (not balanced)
-    notes += ["top: always right; left: always negative; right: always positive"] * balanced
+    balanced = odds == "1:1"
+    is_of_features = result.parameters.get("mode") == "features"
+    dots = _feature_dots(result) if is_of_features else _model_dots(result, odds)
+    behind = [*dots.behind]
+    notes = [*dots.notes]
+    for measure, value, points in isometric_lines(result, odds, "" if balanced else "_b"):
+        behind.append(Series(f"{measure} {value:g}", points))
+        notes.append(f"grey line: {measure.replace('_', ' ')} = {value:g}")
+    notes += _corner_notes(outline, balanced=balanced)
+    reach = max(1.0, *(abs(x) for corner in outline for x in corner))
     names = ("φ: bias", "δ: discrimination") if balanced else ("φ_b", "δ_b")
-    across, up = (Axis(name, range=(-reach, reach)) for name in names)
-    far = max((abs(y), y, x, one.name) for one in dots for x, y in one.parts[0]) if dots else None
-    x, y = (name.partition(":")[0] for name in names)
-    finding = f"Largest |{y}|: {far[3]}, {y} {far[1]:.3f}, {x} {far[2]:.3f}." if far else "No dots."
+    ratio = "independent of the class ratio" if balanced else f"at {format_class_ratio(odds)}"
     return Chart(
         "points",
-        f"Youden's J and bias (φ-δ), {title}",
-        across,
-        up,
-        (edges, *axes, *dots),
+        f"Youden's J and bias (φ-δ), {ratio}",
+        Axis(names[0], range=(-reach, reach)),
+        Axis(names[1], range=(-reach, reach)),
+        (*_frame_of_diamond(outline), *dots.dots),
         name="diamond",
         square=True,
-        extra=tuple(extra),
+        extra=tuple(behind),
         key=tuple(map(Note, dict.fromkeys(notes))),
         rank="main",
-        finding=finding,
+        finding=_diamond_finding(dots.dots, names),
     )
+
+
+def _frame_of_diamond(outline: Sequence[Point]) -> tuple[Series, ...]:
+    """Return the edges between the corners (top, right, bottom, left), and both axes."""
+    top, right, bottom, left = outline
+    return (
+        Series("", ((*outline, top),), letter=":"),
+        Series("", (((top[0], bottom[1]), top),), letter=":"),
+        Series("no information", ((left, right),), letter=":"),
+    )
+
+
+def _corner_notes(outline: Sequence[Point], *, balanced: bool) -> list[str]:
+    """Return what the corners mean or, where the classes are not balanced, where they are."""
+    if balanced:
+        return ["top: always right; left: always negative; right: always positive"]
+    corners = zip(CORNERS, outline, strict=True)
+    return [f"{name} ({x:.3g}, {y:.3g})" for name, (x, y) in corners]
+
+
+def _diamond_finding(dots: Sequence[Series], axis_names: tuple[str, str]) -> str:
+    """Return the sentence on the dot that is farthest from no information."""
+    if not dots:
+        return "No dots."
+    _, y, x, name = max((abs(y), y, x, dot.name) for dot in dots for x, y in dot.parts[0])
+    phi, delta = (axis_name.partition(":")[0] for axis_name in axis_names)
+    return f"Largest |{delta}|: {name}, {delta} {y:.3f}, {phi} {x:.3f}."
 
 
 def _enlarged(chart: Chart) -> Iterator[Chart]:
     """Yield the part of a diamond with the ellipses, where it is small enough to be worth it."""
-    found = tuple(one for one in chart.extra if one.shape == "ellipse")
-    sides = [[at[i] for one in found for at in one.parts[0]] for i in range(2)]
+    ellipses = tuple(series for series in chart.extra if series.shape == "ellipse")
+    corners = [corner for ellipse in ellipses for corner in ellipse.parts[0]]
+    sides = [[corner[axis] for corner in corners] for axis in range(2)]
     half = 0.53 * max((max(side) - min(side) for side in sides if side), default=1.0)
-    if len(found) < 2 or half * ENLARGED > 1:
+    if len(ellipses) < 2 or half * ENLARGED > 1:
         return
     middles = [(max(side) + min(side)) / 2 for side in sides]
     x, y = ((middle - half, middle + half) for middle in middles)
@@ -151,67 +199,80 @@ def _enlarged(chart: Chart) -> Iterator[Chart]:
         title="The same, enlarged",
         x=replace(chart.x, range=x),
         y=replace(chart.y, range=y),
-        series=tuple(one for one in chart.series if not one.letter),
-        extra=found,
+        series=tuple(series for series in chart.series if not series.letter),
+        extra=ellipses,
         key=(),
         guides=(Guide("no bias", x=0.0),),
     )
 
 
-def _dots(
-    result: Document, odds: str, *, balanced: bool, features: bool
-) -> tuple[list[Series], list[str], list[Series]]:
-    """Return the dots with a name, notes, and what lies behind them: ellipses, curves, the rest."""
-    if features:
-        rows = list(result.tables.get("selected") or result.tables.get("features", ()))
-        named = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[:NAMED_FEATURES]
-        rest = [at for row in rows[:FEATURES] if (at := row_point(row, "phi", "delta"))]
-        left = len(rows) - len(rest)
-        notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
-        dots = [
-            Series(str(row["feature"]), ((at,),), letter=letter)
-            for letter, row in zip("ABCDEFGH", named, strict=False)
-            if (at := row_point(row, "phi", "delta"))
-        ]
-        return dots, notes, [Series("", (tuple(rest),), letter=".", shape="dots")]
+def _feature_dots(result: Document) -> DiamondDots:
+    """Return the features with the largest |δ| with a name, before dots of all."""
+    rows = list(result.tables.get("selected") or result.tables.get("features", ()))
+    leading = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[:NAMED_FEATURES]
+    dots = [
+        Series(str(row["feature"]), ((point,),), letter=letter)
+        for letter, row in zip("ABCDEFGH", leading, strict=False)
+        if (point := row_point(row, "phi", "delta"))
+    ]
+    points = [point for row in rows[:FEATURES] if (point := row_point(row, "phi", "delta"))]
+    left = len(rows) - len(points)
+    notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
+    return DiamondDots(dots, notes, [Series("", (tuple(points),), letter=".", shape="dots")])
+
+
+def _model_dots(result: Document, odds: str) -> DiamondDots:
+    """Return a dot for each model, before its ellipse and, for equal classes, curve and runs."""
+    balanced = odds == "1:1"
     rows = list(result.unsliced_rows("models"))
     if not balanced:
         rows = [row for row in result.unsliced_rows("populations") if row["odds"] == odds]
-    end = "" if balanced else "_b"
-    dots, extra = [], []
+    suffix = "" if balanced else "_b"
+    dots = []
+    ellipses = []
     for row in rows:
-        phi, delta = as_estimate(row.get(f"phi{end}")), as_estimate(row.get(f"delta{end}"))
+        phi = as_estimate(row.get(f"phi{suffix}"))
+        delta = as_estimate(row.get(f"delta{suffix}"))
         if phi.value is None or delta.value is None:
             continue
         dots.append(Series(str(row["model"]), (((phi.value, delta.value),),)))
-        box = [v for v in (phi.low, delta.low, phi.high, delta.high) if v is not None]
+        limits = (phi.low, delta.low, phi.high, delta.high)
+        box = [limit for limit in limits if limit is not None]
         if len(box) == 4:
             corners = (box[0], box[1]), (box[2], box[3])
-            extra.append(Series(str(row["model"]), (corners,), shape="ellipse"))
-    if balanced:
-        curves: dict[str, list[Point]] = {}
-        for row in result.unsliced_rows("curve"):
-            if at := row_point(row, "phi", "delta"):
-                curves.setdefault(str(row["model"]), []).append(at)
-        extra += [Series(name, (tuple(points),)) for name, points in curves.items()]
-        for row in result.tables.get("runs", ()):
-            if at := row_point(row, "phi", "delta"):
-                extra.append(Series(str(row["model"]), ((at,),), letter=".", shape="dots"))
-    sure = any(one.shape == "ellipse" for one in extra)
-    return dots, ["ellipses: confidence intervals of φ and δ"] * sure, extra
+            ellipses.append(Series(str(row["model"]), (corners,), shape="ellipse"))
+    notes = ["ellipses: confidence intervals of φ and δ"] if ellipses else []
+    behind = [*ellipses, *_curves_and_runs(result)] if balanced else ellipses
+    return DiamondDots(dots, notes, behind)
+
+
+def _curves_and_runs(result: Document) -> Iterator[Series]:
+    """Yield the curve of each model, and a dot for each run."""
+    curves: dict[str, list[Point]] = {}
+    for row in result.unsliced_rows("curve"):
+        if point := row_point(row, "phi", "delta"):
+            curves.setdefault(str(row["model"]), []).append(point)
+    for name, points in curves.items():
+        yield Series(name, (tuple(points),))
+    for row in result.tables.get("runs", ()):
+        if point := row_point(row, "phi", "delta"):
+            yield Series(str(row["model"]), ((point,),), letter=".", shape="dots")
 
 
 def _tune_jpt(result: Document) -> Iterator[Chart]:
     for chart in page_of("tune-jpt").charts(result):
-        what = chart.title.partition(" by ")[0]
+        title = chart.title.partition(" by ")[0]
         codes = ("leads-everywhere", "lead-changes", "no-leader")
-        finding = sentence(result, *codes) if chart.name == "curves" else ""
+        finding = sentences_on(result, *codes) if chart.name == "curves" else ""
         if not finding and chart.series:
-            one, log = chart.series[0], chart.y.scale == "log"
-            ends = (10**y if log else y for _, y in (one.parts[0][0], one.parts[-1][-1]))
-            first, last = map(format_number, ends)
-            finding = f"{what} of {one.name} goes from {first} to {last} as the prevalence rises."
-        label = "threshold" if chart.name == "cuts" else what
+            curve = chart.series[0]
+            heights = (curve.parts[0][0][1], curve.parts[-1][-1][1])
+            values = (10**y if chart.y.scale == "log" else y for y in heights)
+            first, last = map(format_number, values)
+            finding = (
+                f"{title} of {curve.name} goes from {first} to {last} as the prevalence rises."
+            )
+        label = "threshold" if chart.name == "cuts" else title
         # options are of a screen
         key = tuple(replace(note, text=note.text.partition(f": {OPTION}")[0]) for note in chart.key)
         chart = replace(chart, y=replace(chart.y, label=label), key=key)
@@ -223,33 +284,41 @@ def _mlcps(result: Document) -> Iterator[Chart]:
     charts = {chart.name: chart for chart in page_of("mlcps").charts(result)}
     yield from _ranks(result)
     if radars := charts.get("radars"):
-        first, title = radars.series[0], radars.title.partition("; dotted")[0]
-        finding = f"Area of {first.name}: {first.words}."
+        best = radars.series[0]
+        title = radars.title.partition("; dotted")[0]
+        finding = f"Area of {best.name}: {best.words}."
         yield replace(radars, rank="main", title=f"{title})", finding=finding)
     if (profile := charts.get("profile")) and profile.series:
-        values = [v for one in profile.series for v in one.values if v is not None]
-        low, wide = min(values), (max(values) - min(values)) or 1.0
-        shades = [
-            tuple((None if v is None else (v - low) / wide, None) for v in one.values)
-            for one in profile.series
-        ]
-        series = tuple(map(lambda one, spans: replace(one, spans=spans), profile.series, shades))
-        columns = [*zip(*(one.values for one in series), strict=True)]
-        best = sum(
-            one[0] is not None and one[0] == max(v for v in one if v is not None) for one in columns
-        )
-        finding = f"{series[0].name} has the best value of {best} of {len(columns)} metrics."
-        yield replace(
-            profile,
-            rank="main",
-            x=Axis("darker is better"),
-            key=(),
-            series=series,
-            names=profile.names[: len(columns)],
-            finding=finding,
-        )
+        yield _shaded_profile(profile)
     if scatter := charts.get("scatter"):
-        yield replace(scatter, finding=sentence(result, "first", "firm", "order"))
+        yield replace(scatter, finding=sentences_on(result, "first", "firm", "order"))
+
+
+def _shaded_profile(profile: Chart) -> Chart:
+    """Return the metrics of each model, each cell as dark as its value is high."""
+    rows = [model.values for model in profile.series]
+    values = [value for row in rows for value in row if value is not None]
+    low = min(values)
+    wide = (max(values) - low) or 1.0
+    series = []
+    for model in profile.series:
+        shades = (None if value is None else (value - low) / wide for value in model.values)
+        series.append(replace(model, spans=tuple((shade, None) for shade in shades)))
+    columns = [*zip(*rows, strict=True)]
+    best = 0
+    for column in columns:
+        defined = [value for value in column if value is not None]
+        best += column[0] is not None and column[0] == max(defined)
+    finding = f"{series[0].name} has the best value of {best} of {len(columns)} metrics."
+    return replace(
+        profile,
+        rank="main",
+        x=Axis("darker is better"),
+        key=(),
+        series=tuple(series),
+        names=profile.names[: len(columns)],
+        finding=finding,
+    )
 
 
 def _ranks(result: Document) -> Iterator[Chart]:
@@ -268,7 +337,7 @@ def _ranks(result: Document) -> Iterator[Chart]:
         series=tuple(series),
         name="ranks",
         rank="main",
-        finding=sentence(result, "first", "firm", "order"),
+        finding=sentences_on(result, "first", "firm", "order"),
     )
 
 
@@ -279,31 +348,47 @@ def _history(result: Document) -> Iterator[Chart]:
     for row in result.tables["history"]:
         if cell_value(row["value"]) is not None:
             rows.setdefault((str(row["model"]), str(row["measure"])), []).append(row)
-    for chart, measure in zip(
-        page_of(HISTORY).charts(result), result.parameters["leading"], strict=False
-    ):
-        extra, guides, last = [], dict[Guide, None](), []
-        for one in (one for one in chart.series if not one.letter):
-            mine = rows[one.name, measure]
-            cells = [as_estimate(row["value"]) for row in mine]
-            spans = tuple((cell.low, cell.high) for cell in cells)
-            extra.append(Series(one.name, one.parts, shape="dots", spans=spans))
-            last.append(f"{one.name} {interval_words(cells[-1])}")
-            for row, cell in zip(mine, cells, strict=True):
-                if row["accepted"]:
-                    guides[Guide(f"accepted: {one.name}", y=cell.value)] = None
-            if (limit := cell_value(mine[-1].get("limit"))) is not None:
-                guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
-        yield replace(
-            chart,
-            extra=tuple(extra),
-            guides=tuple(guides),
-            rank="main",
-            title=f"{heading_of(measure)} by label",
-            y=replace(chart.y, label=heading_of(measure)),
-            x=Axis("label", range=chart.x.range, names=tuple(labels)),
-            finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last)}.",
-        )
+    charts = page_of(HISTORY).charts(result)
+    for chart, measure in zip(charts, result.parameters["leading"], strict=False):
+        yield _trends(chart, measure, rows, labels)
+
+
+def _trends(
+    chart: Chart,
+    measure: str,
+    rows_by_trend: Mapping[tuple[str, str], Sequence[Row]],
+    labels: Sequence[str],
+) -> Chart:
+    """Return the trends of a measure with its confidence intervals, accepted values and limits.
+
+    rows_by_trend: those of the history, by model and measure.
+    """
+    intervals = []
+    last_values = []
+    guides: dict[Guide, None] = {}
+    for trend in chart.series:
+        if trend.letter:
+            continue
+        rows = rows_by_trend[trend.name, measure]
+        cells = [as_estimate(row["value"]) for row in rows]
+        spans = tuple((cell.low, cell.high) for cell in cells)
+        intervals.append(Series(trend.name, trend.parts, shape="dots", spans=spans))
+        last_values.append(f"{trend.name} {interval_words(cells[-1])}")
+        for row, cell in zip(rows, cells, strict=True):
+            if row["accepted"]:
+                guides[Guide(f"accepted: {trend.name}", y=cell.value)] = None
+        if (limit := cell_value(rows[-1].get("limit"))) is not None:
+            guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
+    return replace(
+        chart,
+        extra=tuple(intervals),
+        guides=tuple(guides),
+        rank="main",
+        title=f"{heading_of(measure)} by label",
+        y=replace(chart.y, label=heading_of(measure)),
+        x=Axis("label", range=chart.x.range, names=tuple(labels)),
+        finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last_values)}.",
+    )
 
 
 CHARTS: Mapping[str, Callable[[Document], Iterable[Chart]]] = {

@@ -104,16 +104,16 @@ def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) 
     return str(cell)
 
 
-def draw_bar(share: float | None, wide: int = WIDE) -> str:
+def draw_bar(share: float | None, width: int = WIDE) -> str:
     """Return 0..1 as a bar of blocks on a dotted track; full only for 1, empty only for 0."""
     if share is None:
         return ""
-    steps = 8 * wide
+    steps = 8 * width
     filled = min(max(round(share * steps), 0), steps)
     if 0 < share < 1:
         filled = min(max(filled, 1), steps - 1)
-    whole, eighths = divmod(filled, 8)
-    return ("█" * whole + ("▏▎▍▌▋▊▉"[eighths - 1] if eighths else "")).ljust(wide, "·")
+    blocks, eighths = divmod(filled, 8)
+    return ("█" * blocks + ("▏▎▍▌▋▊▉"[eighths - 1] if eighths else "")).ljust(width, "·")
 
 
 def format_exact(cell: Cell) -> str:
@@ -173,10 +173,11 @@ def format_class_counts(result: Document) -> str:
         return "models with different class totals"
     name = quote_if_ambiguous(str(result.parameters["positive"]))
     name = f"class {name}" if name[:1].isdigit() else name
-    which = "" if name == "positive" else f" ({name})"
+    class_name = "" if name == "positive" else f" ({name})"
     merged = f" ({others} other classes)" if others > 1 else ""
-    positives, negatives = (format_rows(summary[name]) for name in ("positives", "negatives"))
-    return f"{format_row_count(result)}, {positives} positive{which}, {negatives} negative{merged}"
+    positives = f"{format_rows(summary['positives'])} positive{class_name}"
+    negatives = f"{format_rows(summary['negatives'])} negative{merged}"
+    return f"{format_row_count(result)}, {positives}, {negatives}"
 
 
 def format_row_count(result: Document) -> str:
@@ -184,7 +185,8 @@ def format_row_count(result: Document) -> str:
 
     Sampling weights have a mean of 1; weights that are copies of a row are added up.
     """
-    summary, lines = result.summary, sum(file.rows for file in result.inputs)
+    summary = result.summary
+    lines = sum(file.rows for file in result.inputs)
     if not SAMPLED_BY_WEIGHT.isdisjoint(summary):
         return format_count(summary["rows"], "weighted row")
     rows = format_count(summary["rows"], "row")
@@ -193,18 +195,23 @@ def format_row_count(result: Document) -> str:
 
 def independence_note(result: Document) -> str:
     """Return the note on what intervals assume to be independent, empty where that is obvious."""
-    said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
+    independent = result.parameters.get("independence")
+    clusters = result.summary.get("clusters")
     if result.summary.get("runs"):  # intervals are those of means over them
         return ""
     if clusters is None:
-        some = result.summary.get("effective_rows")
+        size = result.summary.get("effective_rows")
         rows = sum(file.rows for file in result.inputs)
-        weights = "" if some is None else f", effective sample size {some:,.0f} of {rows:,} rows"
-        return f"assumes {said}{weights}" if said else weights[2:]
-    effect, equal = result.summary["design_effect"], result.summary.get("effective_clusters")
-    more = "" if effect is None else f", design effect up to {effect:.2g}"
-    more += "" if equal is None else f", weighted like {equal:,.0f} equal clusters"
-    return f"assumes {clusters:,} {said}{more}"
+        weights = "" if size is None else f", effective sample size {size:,.0f} of {rows:,} rows"
+        return f"assumes {independent}{weights}" if independent else weights[2:]
+    effect = result.summary["design_effect"]
+    effective_clusters = result.summary.get("effective_clusters")
+    note = f"assumes {clusters:,} {independent}"
+    if effect is not None:
+        note += f", design effect up to {effect:.2g}"
+    if effective_clusters is not None:
+        note += f", weighted like {effective_clusters:,.0f} equal clusters"
+    return note
 
 
 def majority_class_note(prevalences: Sequence[Cell]) -> str:
@@ -213,11 +220,12 @@ def majority_class_note(prevalences: Sequence[Cell]) -> str:
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
     no-information rate).
     """
-    known = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
-    if not known:
+    shares = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
+    if not shares:
         return ""
-    ends = dict.fromkeys(format_close(share, DIGITS) for share in (known[0], known[-1]))
-    return f"always predicting the majority class: accuracy {' to '.join(ends)}"
+    lowest_and_highest = (format_close(share, DIGITS) for share in (shares[0], shares[-1]))
+    accuracy = " to ".join(dict.fromkeys(lowest_and_highest))
+    return f"always predicting the majority class: accuracy {accuracy}"
 
 
 def threshold_note(rows: Sequence[Row]) -> str:
@@ -249,25 +257,26 @@ CELLS = tuple(
 def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
     """Return rows sorted by value within each slice and prevalence, those without a value last."""
 
-    def part(row: Row) -> tuple[Cell, Cell]:
+    def group(row: Row) -> tuple[Cell, Cell]:
         return row.get("slice"), row.get("prevalence")
 
-    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
+    groups = dict.fromkeys(map(group, rows))
+    place = dict(zip(groups, range(len(groups)), strict=True))
 
     def key(row: Row) -> tuple[int, bool, float]:
         value = cell_value(row.get(column))
-        return place[part(row)], value is None, -(value or 0.0)
+        return place[group(row)], value is None, -(value or 0.0)
 
     return sorted(rows, key=key)
 
 
 def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
     """Return the signs of the best of several models and those tied with it, where tested."""
-    may = [row["tied"] for row in rows]
-    if len(may) < 2 or all(one is None for one in may):
+    flags = [row["tied"] for row in rows]
+    if len(flags) < 2 or all(tied is None for tied in flags):
         return []
-    first = next((i for i, one in enumerate(may) if one), 0)
-    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
+    first = next((i for i, tied in enumerate(flags) if tied), 0)
+    return ["best" if i == first else "equal" if tied else "" for i, tied in enumerate(flags)]
 
 
 def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
@@ -296,7 +305,8 @@ def split_by_measure(view: TableView) -> Iterator[TableView]:
 
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
-    runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
+    runs = comparison_rows(result, "run")
+    reference = result.parameters.get("reference")
     rows = comparison_rows(result, "reference") + comparison_rows(
         result, "reference", within_slices=True
     )
@@ -384,12 +394,17 @@ MEASURED_MEANINGS: Mapping[str, str] = {
 
 def requested_rows(result: Document) -> list[Row]:
     """Return measures of a report, not of single classes, requested by name or only by a set."""
-    known = result.tables["models"][0]
-    found = [requested_measure(name) for name in result.parameters.get("measure", ())]
-    ids = {measure.id for measure in found if measure is not None}
+    columns = result.tables["models"][0]
+    measures = [requested_measure(name) for name in result.parameters.get("measure", ())]
+    ids = {measure.id for measure in measures if measure is not None}
+    has_set = None in measures
     rows = [row for row in result.unsliced_rows("measures") if row["estimator"] != "class"]
-    other = {row["measure"] for row in rows if None in found and row["measure"] not in known}
-    return [r for r in rows if r["measure"] in other or str(r["measure"]).partition(":")[0] in ids]
+    of_sets = {row["measure"] for row in rows if has_set and row["measure"] not in columns}
+    return [
+        row
+        for row in rows
+        if row["measure"] in of_sets or str(row["measure"]).partition(":")[0] in ids
+    ]
 
 
 def _score_option(result: Document) -> str:
@@ -403,35 +418,38 @@ def measure_tables(
     result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[TableView]:
     """Yield the table of requested measures, with those of slices; rows: only these."""
-    mine = result.tables.get(MEASURED.name, ()) if rows is None else rows
-    if not mine:
+    rows = result.tables.get(MEASURED.name, ()) if rows is None else rows
+    if not rows:
         return
-    columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
-    columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
-    columns += "bound? " * any("bound" in row for row in mine)
-    columns += "calibrated_mean? calibrated_high? " * any("calibrated_mean" in row for row in mine)
-    columns += "p? " * any("p" in row for row in mine) + "method"
-    whys: dict[str, dict[str, None]] = {}
-    for row in mine[:MAX_ROWS]:
-        reason = as_estimate(row["value"]).reason
-        if reason is not None and reason not in INFINITE:
-            whys.setdefault(reason, {})[str(row["measure"])] = None
-    said = [
-        f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
-        if reason != "needs_scores"
-        else f"–: the model has labels only{_score_option(result)}"
-        for reason, names in whys.items()
-    ]
+    columns = "slice " * any(row["slice"] is not None for row in rows) + "model measure "
+    columns += "estimator " * (len({row["estimator"] for row in rows}) > 1) + "value "
+    columns += "bound? " * any("bound" in row for row in rows)
+    columns += "calibrated_mean? calibrated_high? " * any("calibrated_mean" in row for row in rows)
+    columns += "p? " * any("p" in row for row in rows) + "method"
     yield TableView(
         MEASURED.name,
         "Requested measures",
         columns,
-        mine,
+        rows,
         MAX_ROWS,
         rank="asked",
         name=name,
-        note="; ".join(said),
+        note="; ".join(_reasons_of_measures(result, rows[:MAX_ROWS])),
     )
+
+
+def _reasons_of_measures(result: Document, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield why measures are undefined, those with the same reason together."""
+    measures_by_reason: dict[str, dict[str, None]] = {}
+    for row in rows:
+        reason = as_estimate(row["value"]).reason
+        if reason is not None and reason not in INFINITE:
+            measures_by_reason.setdefault(reason, {})[str(row["measure"])] = None
+    for reason, measures in measures_by_reason.items():
+        if reason == "needs_scores":
+            yield f"–: the model has labels only{_score_option(result)}"
+        else:
+            yield f"– {', '.join(measures)}: {REASONS.get(reason, reason.replace('_', ' '))}"
 
 
 AT_PREVALENCE = "at_prevalence"
@@ -491,8 +509,8 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     if len(order) == 1:
         share = format_share(float(str(rows[0]["prevalence"])))
         title += f" at prevalence {share} ({format_class_ratio(order[0])})"
-    named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
-    note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
+    rule_names = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+    note = rule_names.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
     signs = _ties_by_prevalence(rows)
     return TableView(

@@ -240,9 +240,9 @@ def _compute_run(
         run.save,
         inputs=run.reads,
         gates=gates.any,
-        said=f"{OPTION}--save{END} ",
+        option=f"{OPTION}--save{END} ",
         command=run.command,
-        wanted=request,
+        request=request,
     ) as files:
         computed = compute_with_gates(
             run.keys.command,

@@ -34,8 +34,8 @@ def comment_marker(result: Document) -> str:
     It has the command and a key of input names and settings, not of content, gates or version.
     """
     settings = settings_of(result.signature).split("|")
-    told = "\n".join([result.command, *settings, *(item.name for item in result.inputs)])
-    return f"<!-- clfeval:{result.command} {sha256(told.encode()).hexdigest()[:8]} -->\n"
+    key = "\n".join([result.command, *settings, *(file.name for file in result.inputs)])
+    return f"<!-- clfeval:{result.command} {sha256(key.encode()).hexdigest()[:8]} -->\n"
 
 
 def markdown_lines(
@@ -53,36 +53,26 @@ def pieces_that_fit(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]
         folded = folded or piece == OPENED
         parts.append((piece, folded))
         folded = folded and piece != CLOSED
-    ends = (OPENED, CLOSED)
-    room = most - 2 * len(CUT) - sum(len(piece) for piece, _ in parts if piece in ends)
-    outside = sum(len(piece) for piece, folded in parts if not folded)
-    left, told = {False: room, True: room - outside}, set[bool]()
+    tags = (OPENED, CLOSED)
+    room = most - 2 * len(CUT) - sum(len(piece) for piece, _ in parts if piece in tags)
+    unfolded_length = sum(len(piece) for piece, folded in parts if not folded)
+    left = {False: room, True: room - unfolded_length}
+    shortened: set[bool] = set()
     for piece, folded in parts:
-        if piece not in ends:
+        if piece not in tags:
             left[folded] -= len(piece)
-        if piece in ends or left[folded] >= 0:
+        if piece in tags or left[folded] >= 0:
             yield piece
-        elif folded not in told:
-            told.add(folded)
+        elif folded not in shortened:
+            shortened.add(folded)
             yield CUT
 
 
 def _document_pieces(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
     page = layout.sort_tables(result, names, digits)
-    first, *others = layout.result_headline(result)
-    yield f"**{escape_markdown(first)}**\n\n"
-    for sentence in result.answer:
-        yield f"{escape_markdown(sentence.text)}\n\n"
-    for line in others:
-        yield f"- {escape_markdown(line)}\n"
-    yield "\n"
-    gates, left_out = layout.gates_to_show(result)
-    for gate in gates:
-        yield f"- {layout.GATE_SIGNS[gate.state]} {escape_markdown(gate_sentence(gate))}\n"
-    if left_out:
-        yield f"- {escape_markdown(left_out)}\n"
-    for one in page.opened:
-        yield from _table_pieces(one, result, digits, wide=page.wide)
+    yield from _heading_pieces(result)
+    for view in page.opened:
+        yield from _table_pieces(view, result, digits, wide=page.wide)
     if names:
         from clfeval.views.plots import draw_requested_plots
 
@@ -91,8 +81,8 @@ def _document_pieces(result: Document, digits: int, names: Collection[str]) -> I
             yield f"\n{fence}text\n{text}{fence}\n"
     if page.folded:
         yield OPENED
-        for one in page.folded:
-            yield from _table_pieces(one, result, digits)
+        for view in page.folded:
+            yield from _table_pieces(view, result, digits)
         yield CLOSED
     for reason in layout.undefined_reasons(result, (*page.opened, *page.folded)):
         yield f"\n{escape_markdown(reason)}\n"
@@ -100,22 +90,38 @@ def _document_pieces(result: Document, digits: int, names: Collection[str]) -> I
         yield f"\n> {escape_markdown(warning.message)}\n"
     ticks = _backtick_fence(result.signature, 1)
     yield f"\n{ticks}{result.signature}{ticks}\n"
-    for _, other, shown in layout.other_results(result, names):
+    for _, document, document_names in layout.other_results(result, names):
         yield "\n"
-        yield from _document_pieces(other, digits, shown)
+        yield from _document_pieces(document, digits, document_names)
+
+
+def _heading_pieces(result: Document) -> Iterator[str]:
+    """Yield the headline, the answer and the gates."""
+    title, *lines = layout.result_headline(result)
+    yield f"**{escape_markdown(title)}**\n\n"
+    for sentence in result.answer:
+        yield f"{escape_markdown(sentence.text)}\n\n"
+    for line in lines:
+        yield f"- {escape_markdown(line)}\n"
+    yield "\n"
+    gates, left_out = layout.gates_to_show(result)
+    for gate in gates:
+        yield f"- {layout.GATE_SIGNS[gate.state]} {escape_markdown(gate_sentence(gate))}\n"
+    if left_out:
+        yield f"- {escape_markdown(left_out)}\n"
 
 
 def _table_pieces(
-    one: TableView, result: Document, digits: int, *, wide: bool = True
+    view: TableView, result: Document, digits: int, *, wide: bool = True
 ) -> Iterator[str]:
-    part = layout.layout_table(one, result, digits, wide=wide)
-    title = f"\n{escape_markdown(part.title)}\n\n"
-    if not part.rows:
+    table = layout.layout_table(view, result, digits, wide=wide)
+    title = f"\n{escape_markdown(table.title)}\n\n"
+    if not table.rows:
         yield f"{title}none\n"
         return
-    sides = "|".join("---:" if strip.numeric else ":---" for strip in part.strips)
-    yield f"{title}| {' | '.join(map(escape_markdown, part.headings))} |\n|{sides}|\n"
-    rows = [*zip_longest(part.rows, part.signs)]
+    sides = "|".join("---:" if column.numeric else ":---" for column in table.columns)
+    yield f"{title}| {' | '.join(map(escape_markdown, table.headings))} |\n|{sides}|\n"
+    rows = [*zip_longest(table.rows, table.signs)]
     for row, sign in rows[:ROWS]:
         cells = [escape_markdown(cell).strip() for cell in row]
         if sign == layout.BEST:
@@ -125,21 +131,21 @@ def _table_pieces(
     if (left := len(rows) - ROWS) > 0:
         cut = (
             f"{format_count(left, 'row')} not shown; for all, {ADD} "
-            f"{OPTION}--format csv --show {one.table}{END}"
+            f"{OPTION}--format csv --show {view.table}{END}"
         )
-    for line in filter(None, (layout.fill_for_caller(result, cut), *part.legend, part.note)):
+    for line in filter(None, (layout.fill_for_caller(result, cut), *table.legend, table.note)):
         yield f"\n{escape_markdown(line)}\n"
 
 
-def _backtick_fence(text: str, least: int) -> str:
+def _backtick_fence(text: str, min_length: int) -> str:
     """Return a fence of more backticks than any run of them in a text."""
-    return "`" * max(least, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+    return "`" * max(min_length, *(len(run) + 1 for run in re.findall("`+", text)), 0)
 
 
 def escape_markdown(text: str) -> str:
     """Return user text with Markdown, HTML, control characters and mentions escaped."""
     text = escape_control_characters(text).replace("\n", " ")
-    text = _MEANT.sub(lambda found: found[0] + GAP, text)
+    text = _MEANT.sub(lambda match: match[0] + GAP, text)
     for character in "\\`*_{}[]<>|#~$":
         text = text.replace(character, f"\\{character}")
     text = _BLOCK.sub(r"\1\\\2", text)
@@ -158,12 +164,13 @@ class _Echo:
 
 def csv_lines(result: Document, table: str) -> Iterator[str]:
     """Yield the CSV lines of one table of the result; without rows its header alone."""
-    rows, wide = result.tables[table], _estimate_columns(result, table)
-    if not wide:
+    rows = result.tables[table]
+    holds_estimate = _estimate_columns(result, table)
+    if not holds_estimate:
         return
     write = csv.writer(_Echo(), lineterminator="\n").writerow
-    columns = list(wide.items())
-    yield write(name + end for name, estimated in columns for end in _suffixes(estimated))
+    columns = list(holds_estimate.items())
+    yield write(name + suffix for name, estimated in columns for suffix in _suffixes(estimated))
     for row in rows:
         cells: list[Any] = []
         for name, estimated in columns:
@@ -180,13 +187,14 @@ def csv_lines(result: Document, table: str) -> Iterator[str]:
 def table_columns(result: Document, table: str) -> dict[str, list[Any]]:
     """Return the columns of the CSV of a table, with true and false unchanged."""
     rows = result.tables[table]
-    found: dict[str, list[Any]] = {}
+    columns_by_name: dict[str, list[Any]] = {}
     for name, wide in _estimate_columns(result, table).items():
         cells = zip(*(_cell_parts(row[name], wide) for row in rows), strict=True)
-        ends = _suffixes(wide)
-        columns = list(map(list, cells)) if len(rows) else [[] for _ in ends]
-        found |= {name + end: column for end, column in zip(ends, columns, strict=True)}
-    return found
+        suffixes = _suffixes(wide)
+        columns = list(map(list, cells)) if len(rows) else [[] for _ in suffixes]
+        for suffix, column in zip(suffixes, columns, strict=True):
+            columns_by_name[name + suffix] = column
+    return columns_by_name
 
 
 def text_columns(result: Document, table: str) -> set[str]:
@@ -200,13 +208,14 @@ def text_columns(result: Document, table: str) -> set[str]:
 
 def _estimate_columns(result: Document, table: str) -> dict[str, bool]:
     """Return the columns of a table, and whether each holds estimates."""
-    rows, declared = result.tables[table], page_of(result.command).table(table)
+    rows = result.tables[table]
+    declared = page_of(result.command).table(table)
     columns = declared.columns if len(rows) else certain_columns(declared, result)
-    known = {column.name: holds_estimates(column) for column in columns}
+    estimated = {column.name: holds_estimates(column) for column in columns}
     if not len(rows):
-        return known
+        return estimated
     return {
-        name: known.get(name, False) if cell is None else isinstance(cell, Estimate)
+        name: estimated.get(name, False) if cell is None else isinstance(cell, Estimate)
         for name, cell in rows[0].items()
     }
 

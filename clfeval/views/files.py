@@ -24,7 +24,7 @@ from clfeval.records import dataclass, field
 class FileFormat:
     """An output format: suffix of its files, their writer, and the options that it takes.
 
-    command: the only one that writes it; thing: what it writes.
+    command: the only one that writes it; content: what it then holds.
     """
 
     suffix: str
@@ -32,7 +32,7 @@ class FileFormat:
     asks: tuple[str, ...] = ()
     lists_gates: bool = False
     command: str = ""
-    thing: str = ""
+    content: str = ""
 
 
 FORMATS = {
@@ -45,19 +45,19 @@ FORMATS = {
     "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "options")),
     "png": FileFormat(".png", "clfeval.views.svg.picture:as_png", ("picture", "options")),
     "counts": FileFormat(
-        ".counts.parquet", "clfeval.counts.files:as_counts_file", command="count", thing="counts"
+        ".counts.parquet", "clfeval.counts.files:as_counts_file", command="count", content="counts"
     ),
     "calibrators": FileFormat(
         ".calibrator.json",
         "clfeval.methods.recalibrate.files:as_calibrators",
         command="recalibrate",
-        thing="calibrators",
+        content="calibrators",
     ),
     "sql": FileFormat(
         ".sql",
         "clfeval.methods.recalibrate.files:as_sql",
         command="recalibrate",
-        thing="calibrators",
+        content="calibrators",
     ),
 }
 COUNTS = ".counts.parquet"
@@ -66,20 +66,21 @@ ROWS = (".parquet", ".csv", ".ndjson")  # of a table with the columns of stored 
 METHOD_WITHOUT_SQL = "venn-abers"  # of recalibrate
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
+Pieces = Iterable[str | bytes]  # of a file, in order
 
 
-def format_of_file(name: str, said: str = "") -> FileFormat:
-    """Return the format of a file by its longest suffix; UsageError, naming the option `said`."""
+def format_of_file(name: str, option: str = "") -> FileFormat:
+    """Return the format of a file by its longest suffix; UsageError, which names the option."""
     end = os.path.basename(name).lower()
-    fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
-    if not fits:
-        what = f"{said}'{name}': unknown suffix"
+    suffixes = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
+    if not suffixes:
+        message = f"{option}'{name}': unknown suffix"
         hint = f"one of {', '.join(BY_SUFFIX)}; or a folder of pictures, ending in /"
         if end.endswith(".parquet"):
             hint = f"write counts as {name[: -len('.parquet')]}{COUNTS}; else {hint}"
             hint += f"; rows are written by recalibrate {OPTION}--calibrator FILE{END}"
-        raise UsageError.new(what, "bad-suffix", hint=hint)
-    return BY_SUFFIX[max(fits, key=len)]
+        raise UsageError.new(message, "bad-suffix", hint=hint)
+    return BY_SUFFIX[max(suffixes, key=len)]
 
 
 class OutputOptions(Protocol):
@@ -128,47 +129,61 @@ class OutputRequest:
     def from_options(cls, command: str, output: OutputOptions) -> OutputRequest:
         """Return the request of options on output: of `show`, the first table is that of CSV."""
         names: tuple[str, ...] = output.show
-        tables = {one.name for one in page_of(command).every} if names else {}
-        table = next((name for name in names if name in tables), None)
+        tables = {table.name for table in page_of(command).every} if names else {}
+        table_of_csv = next((name for name in names if name in tables), None)
         options = {"size": accept_size("--size", output.size), "caption": output.caption}
-        return cls(table, names, output.digits, {**options, "font": output.font})
+        return cls(table_of_csv, names, output.digits, {**options, "font": output.font})
 
 
 def picture_named(
-    commands: Sequence[str], target: str, names: Sequence[str], said: str = ""
+    commands: Sequence[str], target: str, names: Sequence[str], option: str = ""
 ) -> str:
     """Return the name of the picture in a file: its stem, else the only one of `names`.
 
     In Python, where no option is named, that of `names` first. Raises UsageError where neither is
     a picture of the commands.
     """
-    known = [*dict.fromkeys(name for one in commands for name in page_of(one).all_pictures)]
-    stem, given = Path(target).stem, [name for name in names if name in known]
-    wanted = given if not said and names else [stem] if stem in known else given
-    if len(wanted) == 1:
-        return wanted[0]
-    if not known:
-        raise UsageError.new(f"{said}'{target}': there are no pictures", "unknown-table")
-    how = suggestion(stem, known) or f"name the file after one: {list_names(known, len(known))}"
-    show = f"{OPTION}--show NAME{END}" if said else "picture=NAME"
-    hint = f"{how}; or give {show}"
-    what = f"{said}'{target}': which picture is not known"
-    raise UsageError.new(what, "unknown-table", hint=hint)
+    stem = Path(target).stem
+    pictures = [
+        *dict.fromkeys(name for command in commands for name in page_of(command).all_pictures)
+    ]
+    requested = [name for name in names if name in pictures]
+    names_come_first = not option and bool(names)
+    if stem in pictures and not names_come_first:
+        return stem
+    if len(requested) == 1:
+        return requested[0]
+    if not pictures:
+        raise UsageError.new(f"{option}'{target}': there are no pictures", "unknown-table")
+    all_names = f"name the file after one: {list_names(pictures, len(pictures))}"
+    name_hint = suggestion(stem, pictures) or all_names
+    show = f"{OPTION}--show NAME{END}" if option else "picture=NAME"
+    message = f"{option}'{target}': which picture is not known"
+    raise UsageError.new(message, "unknown-table", hint=f"{name_hint}; or give {show}")
 
 
-def check_names(command: str, names: Sequence[str], said: str = "") -> None:
-    """Raise UsageError, naming the option `said`, for names unknown to the command's results."""
-    if names:
-        known = page_of(command).names
-        for name in names:
-            if name not in known:
-                what = f"{said}'{name}': {command} has no such table or plot"
-                near = [one for one in known if one in name.split("_")]
-                others = [one for one in COMMANDS if name in page_of(one).names]
-                hint = suggestion(name, known) or f"there are {list_names(known, 40)}"
-                hint = say_which_have_it(others) or hint if others else hint
-                hint = f"did you mean '{near[0]}'?" if near else hint
-                raise UsageError.new(what, "unknown-table", hint=hint)
+def check_names(command: str, names: Sequence[str], option: str = "") -> None:
+    """Raise UsageError, which names the option, for names unknown to the command's results."""
+    if not names:
+        return
+    known_names = page_of(command).names
+    for name in names:
+        if name not in known_names:
+            message = f"{option}'{name}': {command} has no such table or plot"
+            hint = _hint_for_name(name, known_names)
+            raise UsageError.new(message, "unknown-table", hint=hint)
+
+
+def _hint_for_name(name: str, known_names: Sequence[str]) -> str:
+    """Return what to write instead of a name, or which commands have it."""
+    words = name.split("_")
+    contained = next((known_name for known_name in known_names if known_name in words), None)
+    if contained is not None:
+        return f"did you mean '{contained}'?"
+    commands = [command for command in COMMANDS if name in page_of(command).names]
+    if commands:
+        return say_which_have_it(commands)
+    return suggestion(name, known_names) or f"there are {list_names(known_names, 40)}"
 
 
 class SavedFiles(AbstractContextManager["SavedFiles"]):
@@ -180,27 +195,29 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         *,
         inputs: Sequence[str],
         gates: bool,
-        said: str = "",
+        option: str = "",
         command: str = "",
-        wanted: OutputRequest | None = None,
+        request: OutputRequest | None = None,
     ) -> None:
-        """Open a draft for each target; said: the option that names them.
+        """Open a draft for each target; option: the one that names them.
 
-        inputs: names, or patterns, of inputs. command, wanted: whose pictures, and which. Raises
+        inputs: names, or patterns, of inputs. command, request: whose pictures, and which. Raises
         UsageError for a bad name or folder, a target that is also an input, and one named twice.
         """
-        self._said, self._wanted = said, wanted or OutputRequest(None, (), DIGITS)
+        self._option = option
+        self._request = request or OutputRequest(None, (), DIGITS)
         # a saved result may be of another command, and a report has those of others
-        saved = command in ("", "report") or any(name.endswith(".json") for name in inputs)
-        self._commands = [command, *(COMMANDS if saved else ())]
-        self._inputs, self._places = ProtectedFiles(inputs), set[str]()
+        of_any_command = command in ("", "report") or any(name.endswith(".json") for name in inputs)
+        self._commands = [command, *(COMMANDS if of_any_command else ())]
+        self._inputs = ProtectedFiles(inputs)
+        self._places: set[str] = set()
         self._stack = ExitStack()
         self._folders = [name for name in names if name.endswith(("/", os.sep))]
         try:
             for name in self._folders:
                 self._check_folder(name)
-            rest = [name for name in names if name not in self._folders]
-            self._drafts = [self._open(name, gates=gates) for name in rest]
+            files = [name for name in names if name not in self._folders]
+            self._drafts = [self._open(name, gates=gates) for name in files]
         except BaseException:
             self._stack.close()
             raise
@@ -212,7 +229,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
     def _check_folder(self, name: str) -> None:
         folder = Path(name)
         if self._commands == [SUITE]:
-            raise UsageError.new(f"{self._said}'{name}': a batch has no pictures", "output")
+            raise UsageError.new(f"{self._option}'{name}': a batch has no pictures", "output")
         try:
             is_there = bool(os.stat(folder))
         except FileNotFoundError:
@@ -229,34 +246,34 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
 
     def _check_place(self, name: str) -> None:
         if name in self._inputs:
-            what = f"{self._said}'{name}' would overwrite an input file"
-            raise UsageError.new(what, "output", hint="choose a different name")
+            message = f"{self._option}'{name}' would overwrite an input file"
+            raise UsageError.new(message, "output", hint="choose a different name")
         if target_path(name.rstrip("/")) in self._places:
-            raise UsageError.new(f"{self._said}'{name}' is named twice", "output")
+            raise UsageError.new(f"{self._option}'{name}' is named twice", "output")
         self._places.add(target_path(name.rstrip("/")))
 
     def _open(self, name: str, *, gates: bool) -> Draft:
-        if self._wanted.rows and is_file_of_rows(name):
+        if self._request.rows and is_file_of_rows(name):
             return self._draft(name, Path(name))
-        path, form = Path(name), format_of_file(name, self._said)
+        form = format_of_file(name, self._option)
         if form.suffix in PICTURES:
-            picture_named(self._commands, name, self._wanted.names, self._said)
+            picture_named(self._commands, name, self._request.names, self._option)
         if form.command not in ("", self._commands[0]):
-            what = f"{self._said}'{name}': only `{form.command}` writes {form.thing}"
+            message = f"{self._option}'{name}': only `{form.command}` writes {form.content}"
             hint = f"{COMMAND}clfeval {form.command} TABLE --save {name}{END}"
-            raise UsageError.new(what, "bad-suffix", hint=hint)
+            raise UsageError.new(message, "bad-suffix", hint=hint)
         if form.suffix == ".png":
             from clfeval.views.svg.picture import usable_font
 
-            usable_font(self._wanted.drawing.get("font"))
+            usable_font(self._request.drawing.get("font"))
         if form.lists_gates and not gates:
-            what = f"{self._said}'{name}': a JUnit file lists gates; there are none"
+            message = f"{self._option}'{name}': a JUnit file lists gates; there are none"
             hint = (
                 f"add {OPTION}--fail-under{END}, {OPTION}--fail-over{END} or "
                 f"{OPTION}--max-drop{END}"
             )
-            raise UsageError.new(what, "no-gates", hint=hint)
-        return self._draft(name, path)
+            raise UsageError.new(message, "no-gates", hint=hint)
+        return self._draft(name, Path(name))
 
     def _draft(self, name: str, path: Path) -> Draft:
         self._check_place(name)
@@ -276,50 +293,68 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
             return ()
         return summary_notes([draft.target.name for draft in self._drafts])
 
-    def write(self, result: Document, wanted: OutputRequest) -> list[str]:
+    def write(self, result: Document, request: OutputRequest) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         name: str | Path = ""
         try:
-            pieces: list[tuple[Draft, Iterable[str | bytes]]] = []
             row_drafts = [
                 draft
                 for draft in self._drafts
-                if wanted.rows and is_file_of_rows(draft.target.name)
+                if request.rows and is_file_of_rows(draft.target.name)
             ]
-            for draft in [draft for draft in self._drafts if draft not in row_drafts]:
-                form, picture = format_of_file(draft.target.name), ""
-                if form.suffix in PICTURES:
-                    target = str(draft.target)
-                    picture = picture_named(self._commands, target, wanted.names, self._said)
-                pieces.append((draft, render_format(form, result, wanted, draft.target, picture)))
+            pieces_of_drafts = [
+                (draft, self._pieces(draft, result, request))
+                for draft in self._drafts
+                if draft not in row_drafts
+            ]
             for name in self._folders:
-                from clfeval.views.svg.picture import as_svg, pictures_by_name
-
-                texts = {
-                    os.path.join(name, f"{one}.svg"): as_svg(
-                        result, picture=one, options=wanted.drawing
-                    )
-                    for one in pictures_by_name(result)
-                }
-                os.makedirs(name, exist_ok=True)
-                pieces += [(self._draft(path, Path(path)), [text]) for path, text in texts.items()]
-            for draft, parts in pieces:
+                pieces_of_drafts += self._pictures_of_folder(name, result, request)
+            for draft, pieces in pieces_of_drafts:
                 name = draft.target
-                for part in parts:
-                    if isinstance(part, bytes):
-                        draft.stream.buffer.write(part)
-                    else:
-                        draft.stream.write(part)
-                draft.stream.flush()
+                _write_pieces(draft, pieces)
             for draft in row_drafts:
                 name = draft.target
                 result.extras["recalibrated"].write(draft.path, draft.target.suffix.lower())
-            for draft in [*row_drafts, *(draft for draft, _ in pieces)]:
+            for draft in [*row_drafts, *(draft for draft, _ in pieces_of_drafts)]:
                 name = draft.target
                 draft.replace_target(_default_file_mode())
         except OSError as error:
             raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
         return [*(str(draft.target) for draft in self._drafts), *self._folders]
+
+    def _pieces(self, draft: Draft, result: Document, request: OutputRequest) -> Pieces:
+        """Return the pieces of a file in its format."""
+        form = format_of_file(draft.target.name)
+        picture = ""
+        if form.suffix in PICTURES:
+            target = str(draft.target)
+            picture = picture_named(self._commands, target, request.names, self._option)
+        return render_format(form, result, request, draft.target, picture)
+
+    def _pictures_of_folder(
+        self, folder: str, result: Document, request: OutputRequest
+    ) -> list[tuple[Draft, Pieces]]:
+        """Return a draft and the text of each picture, in a folder, which is made."""
+        from clfeval.views.svg.picture import as_svg, pictures_by_name
+
+        text_of_path = {
+            os.path.join(folder, f"{picture}.svg"): as_svg(
+                result, picture=picture, options=request.drawing
+            )
+            for picture in pictures_by_name(result)
+        }
+        os.makedirs(folder, exist_ok=True)
+        return [(self._draft(path, Path(path)), [text]) for path, text in text_of_path.items()]
+
+
+def _write_pieces(draft: Draft, pieces: Pieces) -> None:
+    """Write the pieces of a file."""
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            draft.stream.buffer.write(piece)
+        else:
+            draft.stream.write(piece)
+    draft.stream.flush()
 
 
 def _refused_target(name: str, error: OSError) -> UsageError:
@@ -376,7 +411,8 @@ def summary_notes(names: Sequence[str]) -> tuple[ResultNote, ...]:
 
 def _default_file_mode() -> int:
     """Return the permissions of a new file."""
-    os.umask(mask := os.umask(0))  # it cannot be read without being set
+    mask = os.umask(0)  # it cannot be read without being set
+    os.umask(mask)
     return 0o666 & ~mask
 
 
@@ -393,24 +429,24 @@ def write_atomically(path: Path, text: str) -> None:
 def render_format(
     form: FileFormat,
     result: Document,
-    wanted: OutputRequest,
+    request: OutputRequest,
     target: Path | None = None,
     picture: str = "",
-) -> Iterable[str | bytes]:
+) -> Pieces:
     """Return the pieces of a result in a format; target: the file; picture: which one is in it."""
     from pkgutil import resolve_name
 
-    given = {
-        "table": table_or_first(result, wanted.table),
-        "digits": wanted.digits,
-        "names": wanted.names,
+    arguments = {
+        "table": table_or_first(result, request.table),
+        "digits": request.digits,
+        "names": request.names,
         "target": str(target or ""),
         "picture": picture,
-        "options": wanted.drawing,
+        "options": request.drawing,
     }
-    asked = {name: given[name] for name in form.asks}
-    made: str | bytes | Iterable[str] = resolve_name(form.writer)(result, **asked)
-    return [made] if isinstance(made, (str, bytes)) else made
+    parameters = {name: arguments[name] for name in form.asks}
+    content: str | bytes | Iterable[str] = resolve_name(form.writer)(result, **parameters)
+    return [content] if isinstance(content, (str, bytes)) else content
 
 
 def table_or_first(result: Document, table: str | None) -> str:
@@ -418,8 +454,8 @@ def table_or_first(result: Document, table: str | None) -> str:
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:
-        there = list_names(result.tables, len(result.tables))
-        what = f"no table '{table}'; this result has {there}"
+        names = list_names(result.tables, len(result.tables))
+        message = f"no table '{table}'; this result has {names}"
         hint = suggestion(table, result.tables) or "some tables need an option"
-        raise UsageError.new(what, "unknown-table", hint=hint)
+        raise UsageError.new(message, "unknown-table", hint=hint)
     return table

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from clfeval.compare.gates.kinds import gate_sentence
 from clfeval.document import Document, cell_value, dumps
 from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
+from clfeval.pages.chart import Chart
 from clfeval.pages.intervals import deciding_measure
 from clfeval.pages.schema import SUITE
 from clfeval.pages.table_parts import sort_by_column
@@ -36,29 +37,29 @@ def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = 
     """Return one `<div>` for a notebook: answer, gates, main tables, picture; the rest folded."""
     page = layout.sort_tables(result, names, digits)
     style = f"<style>{_asset('notebook.css')}</style>"
-    out = [f'<div class="clfeval">{style}', *_answer(result)]
-    out += _gates(result)
-    out += [_table(layout.layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
+    parts = [f'<div class="clfeval">{style}', *_answer(result), *_gates(result)]
+    for view in page.opened:
+        parts.append(_table(layout.layout_table(view, result, digits, wide=page.wide)))
     if pictures_with_limits(result):
-        out.append(picture_of(result, scope=SCOPE))
-    shown = (*page.opened, *page.folded)
-    out += [f"<p>{escape(reason)}</p>" for reason in layout.undefined_reasons(result, shown)]
-    out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
+        parts.append(picture_of(result, scope=SCOPE))
+    views = (*page.opened, *page.folded)
+    parts += [f"<p>{escape(reason)}</p>" for reason in layout.undefined_reasons(result, views)]
+    parts += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
     if page.folded:
-        more = (_table(layout.layout_table(one, result, digits)) for one in page.folded)
-        out.append(_folded("More tables", "".join(more)))
-    out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
-    for _, other, shown_too in layout.other_results(result, names):
-        out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
+        folded = (_table(layout.layout_table(view, result, digits)) for view in page.folded)
+        parts.append(_folded("More tables", "".join(folded)))
+    parts.append(f"<p><code>{escape(result.signature)}</code></p></div>")
+    for _, document, document_names in layout.other_results(result, names):
+        parts.append(f"<hr>{as_html(document, digits=digits, names=document_names)}")
     # here once for all texts: names may hold control characters
-    return escape_control_characters("\n".join(out))
+    return escape_control_characters("\n".join(parts))
 
 
 def as_page(
     result: Document, *, digits: int = DIGITS, names: Collection[str] = (), target: str = ""
 ) -> str:
     """Return a whole page that makes no request; target: its path, from which links start."""
-    files = ", ".join(one.name for one in result.inputs) or "no file"
+    files = ", ".join(file.name for file in result.inputs) or "no file"
     title = f"{result.command} of {files}"
     style = _style()
     script = _asset("sliders.js") if _operating_points(result) else ""
@@ -111,9 +112,9 @@ def _digest(text: str) -> str:
 
 
 def _answer(result: Document) -> list[str]:
-    first, *others = layout.result_headline(result)
-    said = [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
-    return [*said, f"<p>{escape(first)}</p>", *(f"<p>{escape(line)}</p>" for line in others)]
+    sentences = [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
+    headline = layout.result_headline(result)
+    return [*sentences, *(f"<p>{escape(line)}</p>" for line in headline)]
 
 
 def _gates(result: Document) -> list[str]:
@@ -128,58 +129,74 @@ def _gates(result: Document) -> list[str]:
     return [f'<ul class="gates">{"".join(lines)}</ul>']
 
 
+Section = tuple[str, str, str]  # id, title and content
+
+
 def _sections(
-    result: Document, digits: int, names: Collection[str], target: str, before: str = ""
-) -> Iterator[tuple[str, str, str]]:
-    """Yield id, title and content of the sections of a result and of those of other commands."""
-    page = layout.sort_tables(result, names, digits)
-    which = f" of {result.command}" if before else ""
-    tables = []
-    for one in (*page.opened, *page.folded):
-        first = one in page.opened
-        part = layout.layout_table(one, result, digits, wide=page.wide or not first)
-        tables.append(_folded(part.title, _table(part, titled=False), opened=first))
-    reasons = [
-        *layout.undefined_reasons(result, (*page.opened, *page.folded)),
-        *(warning.message for warning in result.warnings),
-    ]
-    tables += [f"<p>{escape(reason)}</p>" for reason in reasons]
+    result: Document, digits: int, names: Collection[str], target: str, prefix: str = ""
+) -> Iterator[Section]:
+    """Yield the sections of a result and of those of other commands; prefix: of ids of these."""
+    of_command = f" of {result.command}" if prefix else ""
+    tables = "\n".join(_tables(result, digits, names))
     gates = _gates(result)
     if gates:
-        missed = sum(gate.failed for gate in result.gates)
-        state = f": {format_count(missed, 'gate')} missed" if missed else ": none missed"
-        warned = sum(gate.state == "warned" for gate in result.gates)
-        state += f", {format_count(warned, 'warning')}" if warned else ""
-        yield f"{before}gates", f"Gates{which}{state}", "".join(gates)
+        yield f"{prefix}gates", f"Gates{of_command}{_gate_counts(result)}", "".join(gates)
     if result.command == SUITE:
-        yield "tables", "Runs", "\n".join(tables)
+        yield "tables", "Runs", tables
         yield "runs", "Results of runs", _runs(result, digits, target)
-        yield f"{before}method", "How it was computed", _method(result)
+        yield f"{prefix}method", "How it was computed", _method(result)
         return
-    if pictures := _pictures(result, sliders=not before):
-        yield f"{before}pictures", f"Pictures{which}", pictures
-    yield f"{before}tables", f"Tables{which}", "\n".join(tables)
-    yield f"{before}method", f"How it was computed{which}", _method(result)
-    for command, other, shown in layout.other_results(result, names):
-        answer = "".join(f'<p class="answer">{escape(one.text)}</p>' for one in other.answer)
-        sections = [*_sections(other, digits, shown, target, f"{command}-")]
-        (key, title, text), *rest = sections
-        yield key, title, answer + text
-        yield from rest
+    pictures = _pictures(result, sliders=not prefix)
+    if pictures:
+        yield f"{prefix}pictures", f"Pictures{of_command}", pictures
+    yield f"{prefix}tables", f"Tables{of_command}", tables
+    yield f"{prefix}method", f"How it was computed{of_command}", _method(result)
+    for command, document, document_names in layout.other_results(result, names):
+        sentences = (escape(sentence.text) for sentence in document.answer)
+        answer = "".join(f'<p class="answer">{sentence}</p>' for sentence in sentences)
+        sections = _sections(document, digits, document_names, target, f"{command}-")
+        key, title, content = next(sections)
+        yield key, title, answer + content
+        yield from sections
+
+
+def _tables(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
+    """Yield the tables, those of details folded, then what is undefined in them, and notes."""
+    page = layout.sort_tables(result, names, digits)
+    views = (*page.opened, *page.folded)
+    for i, view in enumerate(views):
+        opened = i < len(page.opened)
+        table = layout.layout_table(view, result, digits, wide=page.wide or not opened)
+        yield _folded(table.title, _table(table, titled=False), opened=opened)
+    for reason in layout.undefined_reasons(result, views):
+        yield f"<p>{escape(reason)}</p>"
+    for warning in result.warnings:
+        yield f"<p>{escape(warning.message)}</p>"
+
+
+def _gate_counts(result: Document) -> str:
+    """Return how many gates are missed and how many warn, for a title."""
+    missed_gates = sum(gate.failed for gate in result.gates)
+    warned = sum(gate.state == "warned" for gate in result.gates)
+    counts = f": {format_count(missed_gates, 'gate')} missed" if missed_gates else ": none missed"
+    return f"{counts}, {format_count(warned, 'warning')}" if warned else counts
 
 
 def _method(result: Document) -> str:
     """Return how the numbers were computed: intervals, files, signature, version."""
     files = "".join(
-        f"<li>{escape(one.name)}: {format_count(one.rows, 'row')}"
-        + (f", {one.dropped:,} left out as missing" if one.dropped else "")
-        + (f", SHA-256 <code>{one.sha256}</code>" if one.sha256 else "")
+        f"<li>{escape(file.name)}: {format_count(file.rows, 'row')}"
+        + (f", {file.dropped:,} left out as missing" if file.dropped else "")
+        + (f", SHA-256 <code>{file.sha256}</code>" if file.sha256 else "")
         + "</li>"
-        for one in result.inputs
+        for file in result.inputs
     )
-    methods = result.parameters.get("interval_methods") or {}
-    how = "".join(f"<li>{escape(what)}: {escape(name)}</li>" for what, name in methods.items())
-    how = f"<h3>Confidence intervals</h3><ul>{how}</ul>" if how else ""
+    method_of_measure = result.parameters.get("interval_methods") or {}
+    methods = "".join(
+        f"<li>{escape(measure)}: {escape(method)}</li>"
+        for measure, method in method_of_measure.items()
+    )
+    intervals = f"<h3>Confidence intervals</h3><ul>{methods}</ul>" if methods else ""
     settings = dumps(
         {
             name: value
@@ -188,7 +205,7 @@ def _method(result: Document) -> str:
         }
     )
     return (
-        f"<h3>Files</h3><ul>{files}</ul>{how}<h3>Settings</h3>"
+        f"<h3>Files</h3><ul>{files}</ul>{intervals}<h3>Settings</h3>"
         f"<p>clfeval {escape(result.version)}, command <code>{escape(result.command)}</code>, "
         f"with <code>{escape(settings)}</code></p>"
         f"<p>Signature <code>{escape(result.signature)}</code></p>"
@@ -199,80 +216,110 @@ def _runs(result: Document, digits: int, target: str) -> str:
     """Return links to the pages of runs, else their answers and pictures, folded."""
     parts = []
     for row in result.tables["runs"]:
-        name, state = str(row["run"]), escape(str(row["state"]))
+        name = str(row["run"])
+        state = str(row["state"])
         if page := row.get("page"):
             link = os.path.relpath(str(page), os.path.dirname(target) or ".").replace(os.sep, "/")
-            parts.append(f'<p><a href="{quote(link)}">{escape(name)}</a>: {state}</p>')
+            parts.append(f'<p><a href="{quote(link)}">{escape(name)}</a>: {escape(state)}</p>')
             continue
-        content = [f"<p>{escape(str(row['answer'] or ''))}</p>"]
-        if one := result.runs.get(name):
-            view = layout.sort_tables(one, (), digits)
-            tables = (
-                layout.layout_table(each, one, digits, wide=view.wide) for each in view.opened
-            )
-            pictures = _pictures(one, sliders=False)
-            content = [*_answer(one), *_gates(one), *map(_table, tables), pictures]
-        parts.append(_folded(f"{name}: {row['state']}", "".join(content)))
+        content = f"<p>{escape(str(row['answer'] or ''))}</p>"
+        if run := result.runs.get(name):
+            content = _run_content(run, digits)
+        parts.append(_folded(f"{name}: {state}", content))
     return "\n".join(parts) or "<p>No run was computed.</p>"
+
+
+def _run_content(run: Document, digits: int) -> str:
+    """Return the answer, gates, main tables and pictures of a run."""
+    page = layout.sort_tables(run, (), digits)
+    tables = (layout.layout_table(view, run, digits, wide=page.wide) for view in page.opened)
+    parts = [*_answer(run), *_gates(run), *map(_table, tables), _pictures(run, sliders=False)]
+    return "".join(parts)
 
 
 def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
-    colors, opened, folded = Colors.from_result(result), list[str](), list[str]()
+    colors = Colors.from_result(result)
+    opened: list[str] = []
+    folded: list[str] = []
     for name, charts in pictures_with_limits(result).items():
-        panels = "".join(
-            svg_element([draw_panel(one, colors)], one.title, one.finding) for one in charts
-        )
-        wide = " wide" * (len(charts) >= WIDE)
-        findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
-        figure = (
-            f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
-            f"<figcaption>{escape(findings)}</figcaption></figure>"
-        )
-        (folded if charts[0].rank == "detail" else opened).append(figure)
+        figures = folded if charts[0].rank == "detail" else opened
+        figures.append(_figure(name, charts, colors))
     if not opened and not folded:
         return ""
-    more = "\n".join(folded)
-    more = f'<div class="pictures">{more}</div>' if more else ""
-    more = _folded("More pictures", more) if opened and more else more
     panel = _slider_panel(result) if sliders else ""
-    first = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
-    return f"{panel}{first}{more}"
+    main = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
+    details = "\n".join(folded)
+    details = f'<div class="pictures">{details}</div>' if details else ""
+    details = _folded("More pictures", details) if opened and details else details
+    return f"{panel}{main}{details}"
+
+
+def _figure(name: str, charts: Sequence[Chart], colors: Colors) -> str:
+    """Return the panels of a picture with its finding."""
+    panels = "".join(
+        svg_element([draw_panel(chart, colors)], chart.title, chart.finding) for chart in charts
+    )
+    wide = " wide" * (len(charts) >= WIDE)
+    findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
+    return (
+        f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
+        f"<figcaption>{escape(findings)}</figcaption></figure>"
+    )
 
 
 def _operating_points(result: Document) -> list[dict[str, Any]]:
     """Return for each of the best models its class totals and points (threshold, TP, FP)."""
-    found, curves = list[dict[str, Any]](), dict[str, list[list[float]]]()
-    for row in result.unsliced_rows("curves") if result.command == "report" else ():
-        if row["threshold"] is not None:
-            point = [float(str(row[key])) for key in ("threshold", "tp", "fp")]
-            curves.setdefault(str(row["model"]), []).append(point)
+    curves = _curves_of_models(result)
+    if not curves:
+        return []
     risks = {row["model"] for row in result.unsliced_rows("decision")}
-    rows = (
-        sort_by_column(result.unsliced_rows("models"), deciding_measure(result)) if curves else []
-    )
+    rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
+    models = []
     for row in rows[:MODELS]:
-        points = curves.get(str(row["model"]), [])
+        curve = curves.get(str(row["model"]), [])
         tp, fp, fn, tn = (cell_value(row.get(key)) for key in ("tp", "fp", "fn", "tn"))
-        if not points or tp is None or fp is None or fn is None or tn is None:
+        if not curve or tp is None or fp is None or fn is None or tn is None:
             continue
-        points = [*points[:-1][:: -(-len(points) // POINTS)], points[-1]]
-        cut = cell_value(row["threshold"])
-        if cut is not None and cut not in [point[0] for point in points]:
-            points.append([cut, tp, fp])
-            points.sort(key=lambda point: -point[0])
+        threshold = cell_value(row["threshold"])
+        points = _slider_points(curve, threshold, [tp, fp])
+        thresholds = [point[0] for point in points]
         if tp + fn and fp + tn:
-            found.append(
+            models.append(
                 {
                     "name": printable(str(row["model"])),
                     "positives": tp + fn,
                     "negatives": fp + tn,
-                    "start": next((i for i, one in enumerate(points) if one[0] == cut), 0),
+                    "start": thresholds.index(threshold) if threshold in thresholds else 0,
                     "risks": row["model"] in risks,
                     "points": points,
                 }
             )
-    return found
+    return models
+
+
+def _curves_of_models(result: Document) -> dict[str, list[list[float]]]:
+    """Return the points (threshold, TP, FP) of each model of a report."""
+    curves: dict[str, list[list[float]]] = {}
+    for row in result.unsliced_rows("curves") if result.command == "report" else ():
+        if row["threshold"] is not None:
+            point = [float(str(row[key])) for key in ("threshold", "tp", "fp")]
+            curves.setdefault(str(row["model"]), []).append(point)
+    return curves
+
+
+def _slider_points(
+    curve: Sequence[list[float]], threshold: float | None, counts: Sequence[float]
+) -> list[list[float]]:
+    """Return as many points of a curve as a slider has, with that of the listed threshold.
+
+    counts: true and false positives at this threshold.
+    """
+    points = [*curve[:-1][:: -(-len(curve) // POINTS)], curve[-1]]
+    if threshold is not None and threshold not in [point[0] for point in points]:
+        points.append([threshold, *counts])
+        points.sort(key=lambda point: -point[0])
+    return points
 
 
 def _slider_panel(result: Document) -> str:
@@ -280,10 +327,10 @@ def _slider_panel(result: Document) -> str:
     models = _operating_points(result)
     if not models:
         return ""
-    data = {"prevalence": result.summary["prevalence"], "models": models}
-    island = dumps(data).replace("<", "\\u003c").replace("&", "\\u0026")
+    points = {"prevalence": result.summary["prevalence"], "models": models}
+    island = dumps(points).replace("<", "\\u003c").replace("&", "\\u0026")
     options = "".join(
-        f'<option value="{i}">{escape(one["name"])}</option>' for i, one in enumerate(models)
+        f'<option value="{i}">{escape(model["name"])}</option>' for i, model in enumerate(models)
     )
     numbers = {
         "threshold": "listed threshold",
@@ -294,7 +341,7 @@ def _slider_panel(result: Document) -> str:
         "benefit": "net benefit",
         "alarms": "alarms per 1,000",
     }
-    shown = "".join(
+    outputs = "".join(
         f'<div><dt>{title}</dt><dd id="now-{key}"></dd></div>' for key, title in numbers.items()
     )
     fields = (
@@ -308,7 +355,7 @@ def _slider_panel(result: Document) -> str:
     )
     return (
         f'<form id="sliders" aria-label="Operating point" hidden>{fields}'
-        f'<dl aria-live="polite">{shown}</dl><p>PPV and NPV assume unchanged '
+        f'<dl aria-live="polite">{outputs}</dl><p>PPV and NPV assume unchanged '
         "sensitivity and specificity. Curves show the prevalence of the table. "
         '<button type="button" id="back">Back to the table</button></p></form>'
         f'<script type="application/json" id="operating-points">{island}</script>'
@@ -320,34 +367,34 @@ def _folded(title: str, content: str, *, opened: bool = False) -> str:
     return f"<details{state}><summary>{escape(title)}</summary>{content}</details>"
 
 
-def _table(part: layout.TextTable, *, titled: bool = True) -> str:
-    title = f"<h3>{escape(part.title)}</h3>" if titled else ""
-    if not part.rows:
+def _table(table: layout.TextTable, *, titled: bool = True) -> str:
+    title = f"<h3>{escape(table.title)}</h3>" if titled else ""
+    if not table.rows:
         return f"{title}<p>none</p>"
     kinds = [
         " class=b"
-        if strip.heading == "bar"
+        if column.heading == "bar"
         else " class=n"
-        if strip.numeric
-        else " class=t" * any(len(row[i]) > LONG for row in part.rows)
-        for i, strip in enumerate(part.strips)
+        if column.numeric
+        else " class=t" * any(len(row[i]) > LONG for row in table.rows)
+        for i, column in enumerate(table.columns)
     ]
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        each = (
-            (cell, kind, tag if cell.strip() else "td")
-            for cell, kind in zip(row, kinds, strict=True)
-        )
-        return "".join(f"<{one}{kind}>{escape(cell)}</{one}>" for cell, kind, one in each)
+        text = ""
+        for cell, kind in zip(row, kinds, strict=True):
+            cell_tag = tag if cell.strip() else "td"
+            text += f"<{cell_tag}{kind}>{escape(cell)}</{cell_tag}>"
+        return text
 
-    head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
+    head = f"<thead><tr>{cells('th', table.headings)}</tr></thead>"
     body = "".join(
         f"<tr{' class=best' if sign == layout.BEST else ''}>{cells('td', row)}</tr>"
-        for row, sign in zip_longest(part.rows, part.signs)
+        for row, sign in zip_longest(table.rows, table.signs)
     )
-    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*part.legend, part.note)))
-    table = f"<table>{head}<tbody>{body}</tbody></table>"
-    name = escape(part.title)
+    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*table.legend, table.note)))
+    grid = f"<table>{head}<tbody>{body}</tbody></table>"
+    name = escape(table.title)
     return (
-        f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{table}</div>{note}'
+        f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{grid}</div>{note}'
     )

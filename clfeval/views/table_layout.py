@@ -63,7 +63,7 @@ class TextTable:
     """
 
     title: str
-    strips: tuple[TextColumn, ...]
+    columns: tuple[TextColumn, ...]
     note: str = ""
     main: bool = False
     fixed_columns: int = 0
@@ -73,19 +73,19 @@ class TextTable:
     @property
     def headings(self) -> tuple[str, ...]:
         """The headings of all columns."""
-        return tuple(strip.heading for strip in self.strips)
+        return tuple(column.heading for column in self.columns)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """The cells row by row."""
-        return tuple(zip(*(strip.cells for strip in self.strips), strict=True))
+        return tuple(zip(*(column.cells for column in self.columns), strict=True))
 
     @property
     def legend(self) -> list[str]:
         """The meanings of its columns and signs."""
         signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
         first_line = "; ".join(filter(None, (", ".join(signs), self.independence)))
-        meanings = {strip.name: strip.words for strip in self.strips}
+        meanings = {column.name: column.words for column in self.columns}
         lines = [f"{heading}: {words}" for heading, words in meanings.items() if words]
         return [first_line, *lines] if first_line else lines
 
@@ -186,29 +186,29 @@ def layout_table(
 ) -> TextTable:
     """Return the laid out columns of a table, with intervals, if `wide` of all estimates."""
     page = page_of(result.command)
-    columns = {column.name: column for column in page.table(view.table).columns}
+    declared = {column.name: column for column in page.table(view.table).columns}
     all_rows = result.tables.get(view.table, ()) if view.rows is None else view.rows
     rows = all_rows[: view.most]
     signs = _row_signs(view, result, rows)
-    strips: list[TextColumn] = []
+    columns: list[TextColumn] = []
     fixed_columns = 0
-    for heading, source in _headings_and_sources(view, columns, rows):
+    for heading, source in _headings_and_sources(view, declared, rows):
         values = _values_of_column(source, rows, page.all_rows_name)
-        column = columns.get(source) if isinstance(source, str) else None
-        strip = _text_column(view, heading, column, values, digits)
-        key = source if isinstance(source, str) else strip.name
-        strips.append(replace(strip, words=_meaning(view, result, key)))
-        if len(strips) == 1 and signs:
-            strips.append(TextColumn("", signs, numeric=False))
+        declared_column = declared.get(source) if isinstance(source, str) else None
+        column = _text_column(view, heading, declared_column, values, digits)
+        key = source if isinstance(source, str) else column.name
+        columns.append(replace(column, words=_meaning(view, result, key)))
+        if len(columns) == 1 and signs:
+            columns.append(TextColumn("", signs, numeric=False))
         if wide or view.lead in ("", source):
-            strips += _interval_columns(view, result, values, digits)
+            columns += _interval_columns(view, result, values, digits)
         if source == view.lead or view.keep_columns:
-            fixed_columns = len(strips)
+            fixed_columns = len(columns)
     rows_left = (len(all_rows) if view.total is None else view.total) - len(rows)
-    has_intervals = any(strip.heading.endswith(INTERVAL) for strip in strips)
+    has_intervals = any(column.heading.endswith(INTERVAL) for column in columns)
     return TextTable(
         fill_for_caller(result, view.title),
-        tuple(strips),
+        tuple(columns),
         fill_for_caller(result, _closing_note(view, rows_left)),
         view.rank != "detail" and bool(view.lead) and not wide,
         fixed_columns,

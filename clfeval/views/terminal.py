@@ -106,8 +106,8 @@ def as_text(
     console = _new_console(out, width or PIPE, color=color)
     _print_answer(console, result)
     for view in page.opened:
-        part = layout.layout_table(view, result, digits, wide=page.wide)
-        _print_section(out, part, width, color=color)
+        table = layout.layout_table(view, result, digits, wide=page.wide)
+        _print_section(out, table, width, color=color)
     _print_lines(console, layout.undefined_reasons(result, page.opened), style="dim")
     if plots:
         out.write(f"\n{plots}")
@@ -210,43 +210,43 @@ def _new_console(out: StringIO, width: int, *, color: bool) -> Console:
     )
 
 
-def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: bool) -> None:
+def _print_section(out: StringIO, table: TextTable, width: int | None, *, color: bool) -> None:
     console = _new_console(out, width or UNBOUNDED, color=color)
     prose = _new_console(out, width or PIPE, color=color)
     console.print()
-    prose.print(_safe_text(part.title, style="bold"))
-    if not part.rows:
+    prose.print(_safe_text(table.title, style="bold"))
+    if not table.rows:
         console.print(_safe_text("  none"))
         return
-    part = fit_table(part, width)
-    for number, strips in enumerate(column_blocks(part, width)):
+    table = fit_table(table, width)
+    for number, columns in enumerate(column_blocks(table, width)):
         if number:
             console.print()
-        table = Table(
+        grid = Table(
             box=box.SIMPLE_HEAD,
             pad_edge=False,
             show_edge=False,
             padding=(0, 1, 0, 0),
-            show_header=any(strip.heading for strip in strips),
+            show_header=any(column.heading for column in columns),
         )
-        widths = _column_widths(part, strips, width)
-        for strip, columns in zip(strips, widths, strict=True):
-            justify: Literal["left", "right"] = "right" if strip.numeric else "left"
-            table.add_column(
-                _safe_text(break_words(strip.heading, columns)),
+        widths = _column_widths(table, columns, width)
+        for column, column_width in zip(columns, widths, strict=True):
+            justify: Literal["left", "right"] = "right" if column.numeric else "left"
+            grid.add_column(
+                _safe_text(break_words(column.heading, column_width)),
                 justify=justify,
-                no_wrap=strip.numeric or part.main,
+                no_wrap=column.numeric or table.main,
                 overflow="fold",
-                width=columns,
+                width=column_width,
             )
-        cells = zip(*(strip.cells for strip in strips), strict=True)
-        for row, sign in zip_longest(cells, part.signs, fillvalue=""):
-            table.add_row(
+        cells = zip(*(column.cells for column in columns), strict=True)
+        for row, sign in zip_longest(cells, table.signs, fillvalue=""):
+            grid.add_row(
                 *map(_safe_text, map(break_words, row, widths)),
                 style="bold" if sign == layout.BEST else None,
             )
-        console.print(table)
-    _print_legend(prose, [*part.legend, part.note])
+        console.print(grid)
+    _print_legend(prose, [*table.legend, table.note])
 
 
 def _print_legend(prose: Console, lines: Sequence[str]) -> None:
@@ -296,54 +296,56 @@ def _safe_text(text: str, style: str = "") -> Text:
     return Text("\n".join(map(printable, text.split("\n"))), style=style)
 
 
-def fit_table(part: TextTable, width: int | None) -> TextTable:
+def fit_table(table: TextTable, width: int | None) -> TextTable:
     """Return a table that fits; one of details has intervals next to or under their values."""
-    strips = (replace(strip, cells=tuple(map(printable, strip.cells))) for strip in part.strips)
-    part = replace(part, strips=tuple(strips))
-    if part.main:
-        lines = _in_lines(part, width)
-        if width is None or _needed_width(lines.strips) <= width:
+    columns = (
+        replace(column, cells=tuple(map(printable, column.cells))) for column in table.columns
+    )
+    table = replace(table, columns=tuple(columns))
+    if table.main:
+        lines = _in_lines(table, width)
+        if width is None or _needed_width(lines.columns) <= width:
             return lines
-        part = replace(part, main=False)  # numbers are never cut: then a row has more lines
-    if _needed_width(part.strips) <= (width or PIPE):
-        return part
-    stacked = _stack_intervals(part)
-    return _break_text(stacked) if len(stacked.strips) < len(part.strips) else part
+        table = replace(table, main=False)  # numbers are never cut: then a row has more lines
+    if _needed_width(table.columns) <= (width or PIPE):
+        return table
+    stacked = _stack_intervals(table)
+    return _break_text(stacked) if len(stacked.columns) < len(table.columns) else table
 
 
-def _in_lines(part: TextTable, width: int | None) -> TextTable:
+def _in_lines(table: TextTable, width: int | None) -> TextTable:
     """Return a table with one line per row: last columns left out, then names shortened."""
-    strips = list(part.strips)
+    columns = list(table.columns)
     omitted = []
-    names = _max_cell_width((strips[0].heading, *strips[0].cells))
+    names = _max_cell_width((columns[0].heading, *columns[0].cells))
     saved = max(names - NAME_WIDTH, 0)  # only names are cut
-    while len(strips) > part.fixed_columns and _needed_width(strips) - saved > (width or PIPE):
-        omitted.append(strips.pop().heading.replace("\n", " "))
-    note = part.note
+    while len(columns) > table.fixed_columns and _needed_width(columns) - saved > (width or PIPE):
+        omitted.append(columns.pop().heading.replace("\n", " "))
+    note = table.note
     if omitted:
         note += f"{'; ' * bool(note)}wider screens also show: {', '.join(omitted[::-1])}"
-    excess = 0 if width is None else _needed_width(strips) - width
+    excess = 0 if width is None else _needed_width(columns) - width
     if excess > 0:
         room = max(names - excess, min(names, SPLIT_WIDTH))
-        cut = shorten_names_apart(strips[0].cells, room)
-        strips[0] = replace(strips[0], cells=tuple(cut[name] for name in strips[0].cells))
-    return replace(part, strips=tuple(strips), note=note)
+        cut = shorten_names_apart(columns[0].cells, room)
+        columns[0] = replace(columns[0], cells=tuple(cut[name] for name in columns[0].cells))
+    return replace(table, columns=tuple(columns), note=note)
 
 
-def column_blocks(part: TextTable, width: int | None) -> list[tuple[TextColumn, ...]]:
+def column_blocks(table: TextTable, width: int | None) -> list[tuple[TextColumn, ...]]:
     """Return a table that is still too wide in blocks of columns, each with the names in front."""
-    strips = part.strips
+    columns = table.columns
     width = width or PIPE
-    if part.main or _needed_width(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
-        return [strips]
+    if table.main or _needed_width(columns, folded=TEXT_WIDTH) <= width or len(columns) < 3:
+        return [columns]
     blocks: list[tuple[TextColumn, ...]] = []
-    keys = tuple(takewhile(lambda strip: strip.cut or not strip.numeric, strips)) or strips[:1]
+    keys = tuple(takewhile(lambda column: column.cut or not column.numeric, columns)) or columns[:1]
     block = keys
-    for strip in strips[len(keys) :]:
-        if len(block) > len(keys) and _needed_width((*block, strip), folded=TEXT_WIDTH) > width:
+    for column in columns[len(keys) :]:
+        if len(block) > len(keys) and _needed_width((*block, column), folded=TEXT_WIDTH) > width:
             blocks.append(block)
             block = keys
-        block = (*block, strip)
+        block = (*block, column)
     is_lone_column = len(block) == len(keys) + 1
     if blocks and is_lone_column and len(blocks[-1]) > len(keys) + 2:
         block = (*keys, blocks[-1][-1], block[-1])
@@ -351,20 +353,20 @@ def column_blocks(part: TextTable, width: int | None) -> list[tuple[TextColumn, 
     return [*blocks, block]
 
 
-def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> int:
+def _needed_width(columns: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> int:
     """Return the width of columns on a screen, text being folded or cut; numbers never are."""
-    return sum(2 + _min_column_width(strip, folded) for strip in strips) - 2
+    return sum(2 + _min_column_width(column, folded) for column in columns) - 2
 
 
-def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | None) -> list[int]:
+def _column_widths(table: TextTable, columns: Sequence[TextColumn], width: int | None) -> list[int]:
     """Return the widths of columns: folded text shares what the others leave, whole words first."""
-    full = [_min_column_width(strip, UNBOUNDED) for strip in strips]
-    if width is None or part.main:
+    full = [_min_column_width(column, UNBOUNDED) for column in columns]
+    if width is None or table.main:
         return full
-    widths = [_min_column_width(strip, TEXT_WIDTH) for strip in strips]
-    room = width - _needed_width(strips, folded=TEXT_WIDTH)
-    texts = [i for i, strip in enumerate(strips) if not strip.numeric]
-    longest_words = [_max_cell_width([*" ".join(strip.cells).split(), ""]) for strip in strips]
+    widths = [_min_column_width(column, TEXT_WIDTH) for column in columns]
+    room = width - _needed_width(columns, folded=TEXT_WIDTH)
+    texts = [i for i, column in enumerate(columns) if not column.numeric]
+    longest_words = [_max_cell_width([*" ".join(column.cells).split(), ""]) for column in columns]
     for most in (longest_words, full):
         while room > 0 and (growing := [i for i in texts if widths[i] < most[i]]):
             widths[min(growing, key=lambda i: widths[i])] += 1
@@ -375,21 +377,21 @@ def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | N
     return widths
 
 
-def _min_column_width(strip: TextColumn, folded: int) -> int:
+def _min_column_width(column: TextColumn, folded: int) -> int:
     """Return the least width of a column: text folded to `folded`, the heading to its words."""
-    full = _max_cell_width((strip.heading, *strip.cells))
-    longest_word = _max_cell_width([*strip.heading.split(), ""])
-    return full if strip.numeric else min(full, max(folded, longest_word))
+    full = _max_cell_width((column.heading, *column.cells))
+    longest_word = _max_cell_width([*column.heading.split(), ""])
+    return full if column.numeric else min(full, max(folded, longest_word))
 
 
 def _max_cell_width(cells: Sequence[str]) -> int:
     return max(cell_len(line) for cell in cells for line in cell.split("\n"))
 
 
-def _break_text(part: TextTable) -> TextTable:
+def _break_text(table: TextTable) -> TextTable:
     """Return a table with long text broken near its middle, as rows have two lines."""
-    if not any("\n" in strip.heading for strip in part.strips):
-        return part
+    if not any("\n" in column.heading for column in table.columns):
+        return table
 
     def halve(text: str) -> str:
         spaces = [i for i, character in enumerate(text) if character == " "]
@@ -398,18 +400,23 @@ def _break_text(part: TextTable) -> TextTable:
         middle = min(spaces, key=lambda i: abs(2 * i - len(text)))
         return f"{text[:middle]}\n{text[middle + 1 :]}"
 
-    strips = (s if s.numeric else replace(s, cells=tuple(map(halve, s.cells))) for s in part.strips)
-    return replace(part, strips=tuple(strips))
+    columns = (
+        column if column.numeric else replace(column, cells=tuple(map(halve, column.cells)))
+        for column in table.columns
+    )
+    return replace(table, columns=tuple(columns))
 
 
-def _stack_intervals(part: TextTable) -> TextTable:
+def _stack_intervals(table: TextTable) -> TextTable:
     """Return a table with each interval under its value instead of next to it."""
-    strips: list[TextColumn] = []
-    for strip in part.strips:
-        if strips and strip.heading.endswith(layout.INTERVAL):
-            values = strips.pop()
-            pairs = zip((values.heading, *values.cells), (strip.heading, *strip.cells), strict=True)
+    columns: list[TextColumn] = []
+    for column in table.columns:
+        if columns and column.heading.endswith(layout.INTERVAL):
+            values = columns.pop()
+            pairs = zip(
+                (values.heading, *values.cells), (column.heading, *column.cells), strict=True
+            )
             heading, *cells = ("\n".join(pair) for pair in pairs)
-            strip = replace(values, heading=heading, cells=tuple(cells))
-        strips.append(strip)
-    return replace(part, strips=tuple(strips))
+            column = replace(values, heading=heading, cells=tuple(cells))
+        columns.append(column)
+    return replace(table, columns=tuple(columns))

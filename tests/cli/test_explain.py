@@ -54,7 +54,8 @@ def headings(file: str) -> frozenset[tuple[str, str]]:
 
     def kept(shown: object, *given: object, **more: object) -> TextTable:
         part: TextTable = layout_table(shown, *given, **more)  # type: ignore[arg-type]
-        found.update((shown.table, strip.heading) for strip in part.strips)  # type: ignore[attr-defined]
+        name = shown.table  # type: ignore[attr-defined]
+        found.update((name, column.heading) for column in part.columns)
         return part
 
     with mock.patch.object(table_layout, "layout_table", kept), contextlib.chdir(ROOT):

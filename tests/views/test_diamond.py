@@ -396,7 +396,7 @@ def six_curves(**parameters: Any) -> Result:
 def test_of_many_curves_the_best_and_the_reference_are_drawn() -> None:
     (scene,) = scenes(six_curves(reference="b"))[0]
     assert [marker for marker, _ in scene.curves] == ["2", "5"]  # b and e
-    assert sorted(dot.marker for dot in scene.dots if dot.around == "[]") == list("123456")
-    assert sorted(dot.marker for dot in scene.dots if dot.around == "()") == ["2", "5"]
+    assert sorted(dot.marker for dot in scene.dots if dot.brackets == "[]") == list("123456")
+    assert sorted(dot.marker for dot in scene.dots if dot.brackets == "()") == ["2", "5"]
     text = phidelta_plots(six_curves(reference="b"), width=80)
     check_text(text.split("\n\n")[-1])

@@ -149,8 +149,8 @@ def test_a_finding_of_gitlab_is_the_same_while_the_gate_is() -> None:
         replace(one, among=2),
     ]
     gates = [one, replace(one, limit=0.04, value=0.4), *others]
-    same, again, *more = (finding.same for finding in gate_findings(gates, (), ()))
+    same, again, *more = (finding.identity for finding in gate_findings(gates, (), ()))
     assert same == again
     assert len({same, *more}) == 1 + len(others)
     (best,) = gate_findings([replace(one, among=2, model="svm")], (), ())
-    assert best.same == more[-1], "whichever comes nearest"
+    assert best.identity == more[-1], "whichever comes nearest"

@@ -132,7 +132,7 @@ def test_ranks_are_shown_where_they_differ() -> None:
 
 def test_without_a_polygon_only_what_exists_is_shown_and_the_rest_explained() -> None:
     result = RESULTS["pair"]
-    assert ("–",) * 5 in [strip.cells for strip in section_of(result, "models").strips]
+    assert ("–",) * 5 in [column.cells for column in section_of(result, "models").columns]
     # means .76 and .75, D √(.8 * .05) = .2 and √(.5 * .375) = .43
     goals = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0)}
     other = ranked({"a": (0.9, 0.62), "b": (0.75, 0.75)}, METRICS[:2], goals=goals)

@@ -48,15 +48,15 @@ def main(result: Result) -> TextTable:
 
 def cells(part: TextTable, heading: str) -> list[str]:
     """Return the cells of a column."""
-    (strip,) = (strip for strip in part.strips if strip.heading.split("\n")[0] == heading)
-    return list(strip.cells)
+    (column,) = (column for column in part.columns if column.heading.split("\n")[0] == heading)
+    return list(column.cells)
 
 
 def test_the_main_table_has_the_largest_delta_first_and_marks_who_may_be_as_good() -> None:
     part = main(cancer())
     assert cells(part, "model") == ["svm", "logreg", "forest", "knn", "tree", "naive_bayes"]
     assert part.signs == ("*", "≈", "≈", "≈", "≈", "")
-    assert [strip.heading.startswith("95") for strip in part.strips].count(True) == 1
+    assert [column.heading.startswith("95") for column in part.columns].count(True) == 1
 
 
 @pytest.mark.parametrize(

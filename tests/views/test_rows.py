@@ -71,9 +71,9 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
     part = layout_table(
         TableView("models", "t", "model recall", rows, rest_hint="", total=5), result
     )
-    assert [strip.heading[-1:] for strip in part.strips][1] == "↑"
+    assert [column.heading[-1:] for column in part.columns][1] == "↑"
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
-    assert tuple(strip.numeric for strip in part.strips) == (False, True, True)
+    assert tuple(column.numeric for column in part.columns) == (False, True, True)
     assert {3} <= {*numbers_in(part.note)}
 
 

@@ -172,65 +172,88 @@ DOTS = 5000  # models without a letter that are drawn
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of metrics, radars and spread of the best models; every model has a letter."""
-    best, metrics = BestModels.from_result(result, len(LETTERS)), list(result.parameters["metrics"])
+    best = BestModels.from_result(result, len(LETTERS))
+    metrics = list(result.parameters["metrics"])
     if metrics:
-        few, ways = best.head(PROFILED), result.parameters["directions"]
-        yield Chart(
-            "profile",
-            "Metrics scaled to 0 to 1 (1 is best)",
-            names=tuple("1 - " * (ways[name] == "min") + name for name in metrics),
-            series=tuple(
-                Series(name, values=values[:METRICS])
-                for name, values in zip(few.names, _ray_values(few), strict=True)
-            ),
-            left=result.summary["models"] - len(few.rows),
-            key=(Note(f"{OPTION}--format csv --show profile{END}"),),
-            name="profile",
-        )
+        yield _profile(best, metrics)
     if FEWEST <= len(metrics) <= MOST:
-        few, weights = best.head(RADARS), result.parameters["weights"].values()
-        longest = max(weights) or 1.0
-        yield Chart(
-            "radar",
-            "Radar charts of the best models (area: MLcps; dotted: perfect model)",
-            names=tuple(metrics),
-            weights=tuple(weight / longest for weight in weights),
-            series=tuple(
-                Series(name, values=values, letter=letter, words=format_cell(row["mlcps"]))
-                for letter, name, row, values in zip(
-                    LETTERS, few.names, few.rows, _ray_values(few), strict=False
-                )
-            ),
-            name="radars",
-        )
+        yield _radars(best, metrics)
+    yield from _scatter(best)
+
+
+def _profile(best: BestModels, metrics: Sequence[str]) -> Chart:
+    """Return the chart of the scaled metrics of the best models."""
+    models = best.head(PROFILED)
+    directions = best.result.parameters["directions"]
+    return Chart(
+        "profile",
+        "Metrics scaled to 0 to 1 (1 is best)",
+        names=tuple("1 - " * (directions[name] == "min") + name for name in metrics),
+        series=tuple(
+            Series(name, values=values[:METRICS])
+            for name, values in zip(models.names, _ray_values(models), strict=True)
+        ),
+        left=best.result.summary["models"] - len(models.rows),
+        key=(Note(f"{OPTION}--format csv --show profile{END}"),),
+        name="profile",
+    )
+
+
+def _radars(best: BestModels, metrics: Sequence[str]) -> Chart:
+    """Return the radars of the best models, with rays as long as the weights."""
+    models = best.head(RADARS)
+    weights = best.result.parameters["weights"].values()
+    longest = max(weights) or 1.0
+    return Chart(
+        "radar",
+        "Radar charts of the best models (area: MLcps; dotted: perfect model)",
+        names=tuple(metrics),
+        weights=tuple(weight / longest for weight in weights),
+        series=tuple(
+            Series(name, values=values, letter=letter, words=format_cell(row["mlcps"]))
+            for letter, name, row, values in zip(
+                LETTERS, models.names, models.rows, _ray_values(models), strict=False
+            )
+        ),
+        name="radars",
+    )
+
+
+def _scatter(best: BestModels) -> Iterator[Chart]:
+    """Yield the spread of the metrics by MLcps: letters for the best models, dots for others."""
     series = [
-        Series(str(row["model"]), ((at,),), letter=letter)
+        Series(str(row["model"]), ((point,),), letter=letter)
         for letter, row in zip(LETTERS, best.rows, strict=False)
-        if (at := row_point(row, "mlcps", "sd"))
+        if (point := row_point(row, "mlcps", "sd"))
     ]
-    if len(series) > 1:  # dots beyond the letters
-        table = result.tables["models"]
-        more = len(table) - len(best.rows)
-        step = -(-more // DOTS) or 1
-        some = range(0, len(table), step) if more else ()
-        dots = (row_point(table[i], "mlcps", "sd") for i in some)
+    if len(series) < 2:
+        return
+    table = best.result.tables["models"]
+    without_letter = len(table) - len(best.rows)
+    step = -(-without_letter // DOTS) or 1
+    sampled = range(0, len(table), step) if without_letter else ()
+    points = (row_point(table[i], "mlcps", "sd") for i in sampled)
+    series.append(Series("", (tuple(point for point in points if point),), letter=DOT))
+    key: tuple[Note, ...] = ()
+    if without_letter:
         sample = f", 1 in {step} shown" if step > 1 else ""
-        series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
-        yield Chart(
-            "points",
-            "SD of the metrics by MLcps (best models at the lower right)",
-            Axis("MLcps"),
-            Axis("SD"),
-            tuple(series),
-            key=(Note(f"{DOT} {format_count(more, 'more model')}{sample}"),) if more else (),
-            name="scatter",
-        )
+        key = (Note(f"{DOT} {format_count(without_letter, 'more model')}{sample}"),)
+    yield Chart(
+        "points",
+        "SD of the metrics by MLcps (best models at the lower right)",
+        Axis("MLcps"),
+        Axis("SD"),
+        tuple(series),
+        key=key,
+        name="scatter",
+    )
 
 
 def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
     """Yield the rays of each model before weighting, in the order of the metrics."""
     for rows in best.of_table("profile"):
-        yield tuple(d for row in rows if isinstance(d := row["d"], float))
+        rays = (row["d"] for row in rows)
+        yield tuple(ray for ray in rays if isinstance(ray, float))
 
 
 NAMES_WIDTH = 130  # characters of names of metrics on top, about
@@ -238,16 +261,19 @@ NAMES_WIDTH = 130  # characters of names of metrics on top, about
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the order and scales of the metrics."""
-    summary, parameters = result.summary, result.parameters
-    files, other = list(result.inputs), parameters.get("compare")
-    if other is not None and len(files) > 1 and files[-1].name == other:
+    summary = result.summary
+    parameters = result.parameters
+    files = list(result.inputs)
+    compared_file = parameters.get("compare")
+    if compared_file is not None and len(files) > 1 and files[-1].name == compared_file:
         files.pop()
-    names = join_names([item.name for item in files]) or "given values"
-    read = format_count(summary["metrics"], "metric")
+    names = join_names([file.name for file in files]) or "given values"
+    size = format_count(summary["metrics"], "metric")
     if parameters["from"] == "predictions" and files:
-        positive, read = parameters.get("positive"), format_count(files[0].rows, "row")
-        read += f" (positive: {quote_if_ambiguous(str(positive))})" if positive is not None else ""
-    lines = [f"MLcps of {names}: {format_count(summary['models'], 'model')}, {read}"]
+        size = format_count(files[0].rows, "row")
+        if (positive := parameters.get("positive")) is not None:
+            size += f" (positive: {quote_if_ambiguous(str(positive))})"
+    lines = [f"MLcps of {names}: {format_count(summary['models'], 'model')}, {size}"]
     if weights := parameters["weights"].items():
         weighted = [
             f"{quote_if_ambiguous(name)} (weight {w:g})" if w != 1 else quote_if_ambiguous(name)
@@ -258,8 +284,8 @@ def headline(result: Document) -> list[str]:
             for metric, scale in parameters["scales"].items()
             if scale is not None and list(scale) != [0, 1]
         ]
-        said = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""
-        lines.append(f"Metrics in order: {_fit_names(weighted)}{said}")
+        scales = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""
+        lines.append(f"Metrics in order: {_fit_names(weighted)}{scales}")
         if {"accuracy", "error_rate", "tar", "tor"} & {
             *parameters["metrics"]
         } and "prevalence" in summary:

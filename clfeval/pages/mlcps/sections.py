@@ -40,9 +40,10 @@ class BestModels:
     @classmethod
     def from_result(cls, result: Document, most: int = BEST) -> BestModels:
         """Return the best models by rank, then by table order; models without rank are last."""
-        ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
+        ranks = result.tables["ranks"]
+        score = result.parameters["ranked_by"]
         columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
-        column = columns[by] if by in columns else (row[by] for row in ranks)
+        column = columns[score] if score in columns else (row[score] for row in ranks)
         order = ((rank if isinstance(rank, int) else inf, i) for i, rank in enumerate(column))
         places = tuple(i for _, i in nsmallest(most, order))
         return cls(result, places, tuple(result.tables["models"][i] for i in places))
@@ -103,7 +104,8 @@ BREAKER = "✗"
 
 def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
     """Yield the tables of options, in reading order."""
-    tables, parameters = best.result.tables, best.result.parameters
+    tables = best.result.tables
+    parameters = best.result.parameters
     if tables.get("weights"):
         columns: dict[str, Source] = {
             "model": "model",
@@ -166,24 +168,21 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
     """Return the table of desirabilities, models by metrics, with dealbreakers marked."""
     blocks = best.of_table("desirability")
     metrics = [str(row["metric"]) for row in blocks[0]]
-    rows = [
-        {
-            "model": str(row["model"]),
-            "D": format_cell(row["desirability"], digits),
-            **{
-                f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
-                + format_cell(one["d"], digits)
-                for one in there
-            },
-        }
-        for row, there in zip(best.rows, blocks, strict=True)
-    ]
+    rows = []
+    for row, block in zip(best.rows, blocks, strict=True):
+        cells = {"model": str(row["model"]), "D": format_cell(row["desirability"], digits)}
+        for metric_row in block:
+            mark = f"{BREAKER} " if metric_row["dealbreaker"] else ""
+            cells[f"d of\n{metric_row['metric']}"] = mark + format_cell(metric_row["d"], digits)
+        rows.append(cells)
     right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
     columns: dict[str, Source] = {head: head for head in ("model", *right)}
-    notes, more = [], {}
+    notes = []
+    fields = {}
     if len(metrics) > MATRIX:
         left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
-        notes, more = [f"{left}{OPTION}--format csv --show desirability{END}"], {"total": 0}
+        notes.append(f"{left}{OPTION}--format csv --show desirability{END}")
+        fields["total"] = 0
     if any(BREAKER in cell for row in rows for cell in row.values()):
         notes.append(f"{BREAKER} unacceptable: d = 0 makes D = 0")
     return best.table(
@@ -194,7 +193,7 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
         note="; ".join(notes),
         right=right,
         rank="asked",
-        **more,
+        **fields,
     )
 
 
@@ -203,10 +202,10 @@ def _format_weight(row: Row) -> str:
 
 
 def _format_rank_change(row: Row) -> str:
-    moved = row["moved"]
-    if not isinstance(moved, int):
+    ranks = row["moved"]
+    if not isinstance(ranks, int):
         return ABSENT
-    return f"{abs(moved)} {'lower' if moved > 0 else 'higher'}" if moved else "the same"
+    return f"{abs(ranks)} {'lower' if ranks > 0 else 'higher'}" if ranks else "the same"
 
 
 UNKNOWN = "?"
@@ -219,7 +218,8 @@ def format_range(limits: Sequence[object]) -> str:
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order: those of options, then those of every ranking."""
-    best, tables = BestModels.from_result(result), result.tables
+    best = BestModels.from_result(result)
+    tables = result.tables
     yield from requested_tables(best, digits)
     yield from difference_tables(result)
     yield _ranking_table(best)
@@ -275,13 +275,14 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 def _ranking_table(best: BestModels) -> TableView:
     """Return the ranking: one line per model, best first, with a bar of the score that ranks."""
-    first, by = best.rows[0], best.by_desirability
-    score = "desirability" if by else "normalised"
+    first = best.rows[0]
+    by_desirability = best.by_desirability
+    score = "desirability" if by_desirability else "normalised"
     broken = any(row.get("dealbreakers") for row in best.rows)
     columns: dict[str, Source] = {
         "model": "model",
         "rank": lambda row: format_cell(row["rank"]),
-        **({"D ↑": "desirability"} if by else {}),
+        **({"D ↑": "desirability"} if by_desirability else {}),
         **({"metrics\nwith d = 0": _dealbreaker_count} if broken else {}),
         "MLcps ↑": "mlcps",
         "normalised ↑": "normalised",
@@ -291,8 +292,8 @@ def _ranking_table(best: BestModels) -> TableView:
         "Pareto\nfront": "pareto",
         "bar": lambda row: draw_bar(cell_value(row.get(score))),
     }
-    title, resamples = "Models by MLcps", best.result.parameters["resamples"]
-    title = "Models by desirability (D)" if by else title
+    title = "Models by desirability (D)" if by_desirability else "Models by MLcps"
+    resamples = best.result.parameters["resamples"]
     note = f"bootstrap: {resamples:,} paired resamples of the rows" if resamples else ""
     return best.table(
         "models",
@@ -301,7 +302,7 @@ def _ranking_table(best: BestModels) -> TableView:
         right=["rank", "bar"],
         rank="main",
         note=note,
-        lead="desirability" if by else "mlcps",
+        lead="desirability" if by_desirability else "mlcps",
         legend=("mlcps", "desirability", "metrics with d = 0"),
     )
 
@@ -314,7 +315,7 @@ def _dealbreaker_count(row: Row) -> int:
 def _stability_table(best: BestModels) -> TableView:
     """Return the table of each model in other orders of the metrics, its mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
-    ends = {
+    ranks_over_orders = {
         row["model"]: dict.fromkeys((row["best_over_orders"], row["worst_over_orders"]))
         for (row,) in best.of_table("ranks")
     }
@@ -323,15 +324,16 @@ def _stability_table(best: BestModels) -> TableView:
         columns |= {"order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest"}
     columns |= {"mean\n↑": "mean", "SD": "sd"}
     if polygon:
-        columns["ranks"] = lambda row: "-".join(map(str, ends[row["model"]]))
+        columns["ranks"] = lambda row: "-".join(map(str, ranks_over_orders[row["model"]]))
     columns["Pareto\nfront"] = lambda row: (
         "yes" if row["pareto"] else f"no: {row['dominated_by']} dominates"
     )
     if any(row.get("dealbreakers") for row in best.rows):
         columns["dealbreakers"] = lambda row: format_names(row["dealbreakers"])
     title = "Stability of MLcps" + " (the ranking is by D)" * best.by_desirability
-    given = best.result.parameters["from"] == "metrics"
-    note = "sampling error is not included: a table of metrics does not show it" if given else ""
+    note = ""
+    if best.result.parameters["from"] == "metrics":
+        note = "sampling error is not included: a table of metrics does not show it"
     return best.table(
         "models",
         title,
@@ -358,19 +360,19 @@ def _ranks_table(best: BestModels) -> TableView:
         ("depends on\nweights", "weight_dependent", "the weights"),
     )
     for head, name, words in decides if best.result.parameters["orders"] else ():
-        known = [row for row in rows if row[name] is not None]
-        if known:
+        decided = [row for row in rows if row[name] is not None]
+        if decided:
             columns[head] = partial(dependence, name=name)
-        if len(known) < len(rows):
-            notes.append(f"{f'{UNKNOWN}: ' if known else ''}unknown if ranks depend on {words}")
+        if len(decided) < len(rows):
+            notes.append(f"{f'{UNKNOWN}: ' if decided else ''}unknown if ranks depend on {words}")
     return best.table(
         "ranks", "Rank by each score", columns, rows, note="; ".join(notes), legend=["sd"]
     )
 
 
 def _influence_table(best: BestModels) -> Iterator[TableView]:
-    known = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
-    if best.result.summary["models"] < 2 or not known:
+    metrics = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
+    if best.result.summary["models"] < 2 or not metrics:
         return
     # the first model by MLcps, named as in the metrics table: of ties the first, and their number
     names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
@@ -379,7 +381,7 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
     now = names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
     rows = [
         row
-        for row in known
+        for row in metrics
         if row["moved_without"]
         or row["moved_doubled"]
         or any(row[f"winner_{word}"] not in (None, now) for word in ("without", "doubled"))
@@ -401,8 +403,10 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
         "first at double weight": partial(first, word="doubled"),
         "ranks\nchanged ": "moved_doubled",
     }
-    same = len(known) - len(rows)
-    notes = [f"{format_count(same, 'more metric')}: no rank changes"] if same else []
+    without_change = len(metrics) - len(rows)
+    notes = []
+    if without_change:
+        notes.append(f"{format_count(without_change, 'more metric')}: no rank changes")
     if any(row["winner_without"] is None for row in rows[:MAX_METRIC_ROWS]):
         notes.append(f"{ABSENT} fewer than 3 metrics would be left")
     yield best.table("metrics", title, columns, rows, note="; ".join(notes), name="changes")

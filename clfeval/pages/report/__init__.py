@@ -64,7 +64,7 @@ HARD = (
     *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"),
 )
 METRIC = cols("text", "measure")
-COUNTS = tuple(Column(one.name, "weight?", one.title) for one in CELLS)
+COUNTS = tuple(Column(cell.name, "weight?", cell.title) for cell in CELLS)
 TABLES = (
     Table(
         "models",
@@ -72,7 +72,7 @@ TABLES = (
             SLICE,
             MODEL,
             replace(THRESHOLD, when=_TWO),
-            *(replace(one, kind="weight?", when=_TWO) for one in CELLS),
+            *(replace(cell, kind="weight?", when=_TWO) for cell in CELLS),
             Column("lowest_recall", "share", "lowest recall", when=f"{_MULTICLASS}?"),
             Column("lowest_recall_class", "text?", "class", when=f"{_MULTICLASS}?"),
             *OF_SCORES,
@@ -398,7 +398,7 @@ HEADINGS: Mapping[str, str] = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, rows of each class, and runs."""
-    names = join_names([item.name for item in result.inputs])
+    names = join_names([file.name for file in result.inputs])
     summary = result.summary
     runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
     return [f"Report of {names}: {format_class_counts(result)}{runs}"]
@@ -406,9 +406,9 @@ def headline(result: Document) -> list[str]:
 
 def other_commands_hint(result: Document) -> str:
     """Return the hint on other commands for several models with thresholded predictions."""
-    cut = [row for row in result.unsliced_rows("models") if row.get("tp") is not None]
-    other = {"classes", "runs", "min_cell"} & {*result.summary}
-    return "" if result.methods or other or len(cut) < 2 or result.again else BEYOND
+    models = [row for row in result.unsliced_rows("models") if row.get("tp") is not None]
+    has_other_rows = not {"classes", "runs", "min_cell"}.isdisjoint(result.summary)
+    return "" if result.methods or has_other_rows or len(models) < 2 or result.again else BEYOND
 
 
 CURVES = (
@@ -440,32 +440,31 @@ def page_charts(result: Document) -> Iterator[Chart]:
         return
     names = [str(row["model"]) for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
     left = len(names) - MAX_CURVES
-    more = (Note(format_count(left, "more model")),) if left > 0 else ()
+    notes = (Note(format_count(left, "more model")),) if left > 0 else ()
     for chart in _all_charts(result, names[:MAX_CURVES]):
-        yield replace(chart, key=(*chart.key, *more))
+        yield replace(chart, key=(*chart.key, *notes))
 
 
 def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
-    points = _by_model(result.unsliced_rows("curves"), names)
+    rows_by_model = _rows_by_model(result.unsliced_rows("curves"), names)
     chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
     if (prevalence := cell_value(result.summary["prevalence"])) is not None:
         chance["pr"] = prevalence, prevalence
     for name, title, x, y, label in CURVES:
-        if series := _curves(points, names, x, y):
-            ends = None if name == "lift" else SHARE_RANGE
-            against = [_reference_line("chance", *chance[name])] if name in chance else []
+        if series := _curves(rows_by_model, names, x, y):
+            references = [_reference_line("chance", *chance[name])] if name in chance else []
             key = (Note("chance: precision equal to the prevalence"),) * (name == "pr" in chance)
             yield Chart(
                 "lines",
                 title,
                 Axis(label, range=SHARE_RANGE),
-                Axis(range=ends),
-                (*series, *against),
+                Axis(range=None if name == "lift" else SHARE_RANGE),
+                (*series, *references),
                 key=key,
                 name=name,
             )
     if "calibration" in result.tables:
-        bins = _by_model(result.unsliced_rows("calibration"), names)
+        bins = _rows_by_model(result.unsliced_rows("calibration"), names)
         curves = [
             Series(name, (_points(bins[name], "mean_score", "observed"),))
             for name in names
@@ -479,17 +478,18 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
         )
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
-    if series := _curves(_by_model(result.unsliced_rows("risk"), names), names, "coverage", "risk"):
+    risks = _rows_by_model(result.unsliced_rows("risk"), names)
+    if series := _curves(risks, names, "coverage", "risk"):
         title = "Risk-coverage curve: error rate among rows with a prediction"
         yield Chart("lines", title, Axis("coverage", range=SHARE_RANGE), series=series, name="risk")
 
 
 def _curves(
-    points: Mapping[str, Sequence[Row]], names: Sequence[str], x: str, y: str
+    rows_by_model: Mapping[str, Sequence[Row]], names: Sequence[str], x: str, y: str
 ) -> tuple[Series, ...]:
     """Return the curves of the models that have at least two points."""
-    found = ((name, _points(points.get(name, ()), x, y)) for name in names)
-    return tuple(Series(name, (curve,)) for name, curve in found if len(curve) > 1)
+    curves = ((name, _points(rows_by_model.get(name, ()), x, y)) for name in names)
+    return tuple(Series(name, (points,)) for name, points in curves if len(points) > 1)
 
 
 def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
@@ -497,28 +497,37 @@ def _reference_line(name: str, left: float, right: float, letter: str = REFERENC
     return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 
-def _by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _rows_by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row]]:
+    rows_by_model: dict[str, list[Row]] = {}
     for i, model in enumerate(column_values(rows, "model")):
         if str(model) in names:
-            found.setdefault(str(model), []).append(rows[i])
-    return found
+            rows_by_model.setdefault(str(model), []).append(rows[i])
+    return rows_by_model
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
-    return tuple(at for row in rows if (at := row_point(row, x, y)))
+    points = (row_point(row, x, y) for row in rows)
+    return tuple(point for point in points if point)
 
 
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
+    """Return the net benefit of models, treat-all and treat-none, without deep negative points."""
     table = result.unsliced_rows("decision")
-    rows, first = _by_model(table, names), rows_where(table, "model", table[0]["model"])
-    least = -0.05 * max(1e-9, max(cell_value(row["treat_all"]) or 0.0 for row in first))
+    rows_by_model = _rows_by_model(table, names)
+    first_rows = rows_where(table, "model", table[0]["model"])
+    highest = max(cell_value(row["treat_all"]) or 0.0 for row in first_rows)
+    lowest_drawn = -0.05 * max(1e-9, highest)
 
-    def drawn(mine: Sequence[Row], what: str) -> tuple[Point, ...]:
-        return tuple(p for p in _points(mine, "threshold", what) if p[1] >= least)
+    def curve(rows: Sequence[Row], column: str) -> tuple[Point, ...]:
+        points = _points(rows, "threshold", column)
+        return tuple((x, y) for x, y in points if y >= lowest_drawn)
 
-    series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
-    series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
+    series = [
+        Series(name, (curve(rows_by_model[name], "net_benefit"),))
+        for name in names
+        if name in rows_by_model
+    ]
+    series.append(Series("treat all", (curve(first_rows, "treat_all"),), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
     title = f"Decision curve: net benefit by threshold probability{curve_prevalence(table)}"
     axis = Axis("threshold probability", range=SHARE_RANGE)

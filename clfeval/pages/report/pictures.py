@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
@@ -20,7 +20,7 @@ from clfeval.formatting import (
 from clfeval.measures.calibration_spline import LEVELS
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import intervals
-from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
 from clfeval.pages.report import SHARE_RANGE, page_charts
 from clfeval.pages.report.requested_tables import slice_models
 from clfeval.pages.schema import comparison_rows
@@ -38,6 +38,12 @@ VERTICAL = {
     "gain": "sensitivity",
     "risk": "error rate",
 }
+# what the sliders of a page move: the axes of a chart, and the model if it is of one
+MOVING = {
+    "roc": ("fpr", "sensitivity", ""),
+    "pr": ("sensitivity", "ppv", ""),
+    "benefit": ("threshold", "benefit", ""),
+}
 FOLDED = ("pr", "gain", "lift", "risk")  # among other pictures, below the first ones
 
 
@@ -46,15 +52,15 @@ def pictures(result: Document) -> Iterator[Chart]:
     yield from intervals.intervals_of_models(result)
     yield from differences(result)
     yield from _all_pairs(result)
-    shown = intervals.leading_models(result, PANELS)
-    yield from _calibration(result, shown)
-    yield from _score_histograms(result, shown)
+    models = intervals.leading_models(result, PANELS)
+    yield from _calibration(result, models)
+    yield from _score_histograms(result, models)
     charts = {chart.name: chart for chart in page_charts(result) if chart.name != "calibration"}
-    best = shown[0] if shown else ""
+    best = models[0] if models else ""
     for name in ("benefit", "roc"):
         if name in charts:
             yield replace(_with_details(result, charts[name], best), rank="main")
-    yield from _confusions(result, shown)
+    yield from _confusions(result, models)
     yield from _slices(result)
     for name in FOLDED:
         if name in charts:
@@ -68,57 +74,68 @@ def differences(result: Document) -> Iterator[Chart]:
         for row in comparison_rows(result, "reference")
         if as_estimate(row["difference_adjusted"]).value is not None
     ]
-    given = str(result.parameters.get("reference"))
     measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
     lead = intervals.deciding_measure(result)
-    asked = {*result.parameters.get("margin", ()), *result.parameters.get("measure", ()), lead}
-    for measure in sorted(asked & {*measures}, key=[lead, *measures].index)[:MEASURES]:
-        here = [row for row in rows if row["measure"] == measure]
-        several = len({row["reference"] for row in here}) > 1
-        if several and len(here) > SLICES:
-            continue
-        margin = result.parameters.get("margin", {}).get(measure)
-        guides = [Guide("no difference", x=0.0)]
-        guides += [
-            Guide(f"red: margin ±{margin:g}", x=x, limit=True)
-            for x in ((-margin, margin) if margin else ())
-        ]
-        series = []
-        for row in here:
-            name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
-            verdict = f" {row['verdict']}" if row["verdict"] else ""
-            series.append(intervals.interval_row(name, row["difference_adjusted"], verdict))
-        to = f"to {describe_reference(str(here[0]['reference']), given)}"
-        to = "between models" if several else to
-        found = intervals.sentence(result, "compared", "significantly-worse", "equivalent")
-        title = intervals.title_of(measure)
-        yield Chart(
-            "intervals",
-            f"Difference in {title} {to}, simultaneous intervals",
-            Axis(f"difference in {title}"),
-            series=tuple(series),
-            guides=tuple(guides),
-            name="differences",
-            rank="main",
-            finding=found or intervals.best_sentence(result),
-        )
+    margins = result.parameters.get("margin", {})
+    requested = {*margins, *result.parameters.get("measure", ()), lead}
+    for measure in sorted(requested & {*measures}, key=[lead, *measures].index)[:MEASURES]:
+        measure_rows = [row for row in rows if row["measure"] == measure]
+        several = len({row["reference"] for row in measure_rows}) > 1
+        if not several or len(measure_rows) <= SLICES:
+            yield _differences_of_measure(result, measure, measure_rows, several=several)
+
+
+def _differences_of_measure(
+    result: Document, measure: str, rows: Sequence[Row], *, several: bool
+) -> Chart:
+    """Return the differences in a measure; several: whether there are several references."""
+    margin = result.parameters.get("margin", {}).get(measure)
+    limits = (-margin, margin) if margin else ()
+    series = []
+    for row in rows:
+        name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
+        verdict = f" {row['verdict']}" if row["verdict"] else ""
+        series.append(intervals.interval_row(name, row["difference_adjusted"], verdict))
+    pair = "between models"
+    if not several:
+        requested_reference = str(result.parameters.get("reference"))
+        pair = f"to {describe_reference(str(rows[0]['reference']), requested_reference)}"
+    finding = intervals.sentences_on(result, "compared", "significantly-worse", "equivalent")
+    title = intervals.title_of(measure)
+    return Chart(
+        "intervals",
+        f"Difference in {title} {pair}, simultaneous intervals",
+        Axis(f"difference in {title}"),
+        series=tuple(series),
+        guides=(
+            Guide("no difference", x=0.0),
+            *(Guide(f"red: margin ±{margin:g}", x=limit, limit=True) for limit in limits),
+        ),
+        name="differences",
+        rank="main",
+        finding=finding or intervals.best_sentence(result),
+    )
 
 
 def _all_pairs(result: Document) -> Iterator[Chart]:
     """Yield the matrix of differences of all pairs, row minus column; significant ones shaded."""
-    lead, level = intervals.deciding_measure(result), result.parameters.get("level") or 0.95
-    found = [row for row in comparison_rows(result, "reference") if row["measure"] == lead]
-    if len({row["reference"] for row in found}) < 2:
+    lead = intervals.deciding_measure(result)
+    level = result.parameters.get("level") or 0.95
+    pairs = [row for row in comparison_rows(result, "reference") if row["measure"] == lead]
+    if len({row["reference"] for row in pairs}) < 2:
         return
     rows = sort_by_column(result.unsliced_rows("models"), lead)
     names = [str(row["model"]) for row in rows]
-    cells: dict[tuple[str, str], tuple[float | None, float]] = {}
-    for row in found:
-        value, p = cell_value(row["difference"]), cell_value(row["p_adjusted"])
-        sure = 1.0 if p is not None and p < 1 - level else 0.0
-        cells[str(row["model"]), str(row["reference"])] = value, sure
-        cells[str(row["reference"]), str(row["model"])] = None if value is None else -value, sure
-    compared = intervals.sentence(result, "compared")
+    cells: dict[tuple[str, str], tuple[float | None, float]] = {}  # difference, and its shade
+    for row in pairs:
+        model = str(row["model"])
+        reference = str(row["reference"])
+        value = cell_value(row["difference"])
+        p = cell_value(row["p_adjusted"])
+        shade = 1.0 if p is not None and p < 1 - level else 0.0
+        cells[model, reference] = value, shade
+        cells[reference, model] = None if value is None else -value, shade
+    compared = intervals.sentences_on(result, "compared")
     series = tuple(
         Series(
             a,
@@ -236,191 +253,226 @@ def _calibration_finding(result: Document, model: str, groups: Sequence[Row]) ->
 def _bars(result: Document, model: str) -> tuple[Series, ...]:
     """Return the histograms of both classes, the positive one up and the other one down."""
     rows = rows_of_model(result, "distribution", model)
-    made = []
+    histograms = []
     for i, name in enumerate(dict.fromkeys(str(row["class"]) for row in rows)):
-        here = [row for row in rows if row["class"] == name]
-        ends: tuple[Span, ...] = tuple((float(str(r["from"])), float(str(r["to"]))) for r in here)
-        heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in here]
-        middles = [((a or 0.0) + (b or 0.0)) / 2 for a, b in ends]
+        bins = [row for row in rows if row["class"] == name]
+        edges = [(float(str(row["from"])), float(str(row["to"]))) for row in bins]
+        heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in bins]
+        middles = [(left + right) / 2 for left, right in edges]
         points = tuple(zip(middles, heights, strict=True))
         side = ("positive", "negative")[i]
-        made.append(Series(f"{side}: {name}", (points,), letter=side, shape="bars", spans=ends))
-    return tuple(made)
+        histograms.append(
+            Series(f"{side}: {name}", (points,), letter=side, shape="bars", spans=tuple(edges))
+        )
+    return tuple(histograms)
 
 
 def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the scores of each leading model by class, with its threshold."""
-    bars_of = {model: bars for model in models if (bars := _bars(result, model))}
-    most = max(
-        (abs(y) for bars in bars_of.values() for one in bars for _, y in one.parts[0]), default=0.0
-    )
-    for model, bars in bars_of.items():
-        shown = rows_of_model(result, "models", model)[0]
-        cut = cell_value(shown.get("threshold"))
+    histograms_of = {model: bars for model in models if (bars := _bars(result, model))}
+    histograms = chain.from_iterable(histograms_of.values())
+    highest = max((abs(y) for series in histograms for _, y in series.parts[0]), default=0.0)
+    for model, bars in histograms_of.items():
+        row = rows_of_model(result, "models", model)[0]
+        cut = cell_value(row.get("threshold"))
         guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
-        finding = f"The ROC AUC of {quote_if_ambiguous(model)} is "
-        finding += f"{_interval_text(result, shown.get('roc_auc'))}."
-        ends = bars[0].spans[0][0] or 0.0, bars[0].spans[-1][1] or 0.0
+        auc = _interval_text(result, row.get("roc_auc"))
+        spans = bars[0].spans
         yield Chart(
             "lines",
             f"Scores of {model} by class",
-            Axis("score", range=ends),
-            Axis("share of the class", range=(-most, most)),
+            Axis("score", range=(spans[0][0] or 0.0, spans[-1][1] or 0.0)),
+            Axis("share of the class", range=(-highest, highest)),
             name="scores",
             guides=guides,
             extra=bars,
             rank="main",
-            finding=finding,
+            finding=f"The ROC AUC of {quote_if_ambiguous(model)} is {auc}.",
             moving=("threshold", "", model),
         )
 
 
 def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     """Return a chart of curves with thresholds in force, what is shaded, and the finding."""
-    who, row = quote_if_ambiguous(best), rows_of_model(result, "models", best)[0]
     shaded: tuple[Series, ...] = ()
-    moving: tuple[str, str, str] | None = None
-    note = finding = ""
+    dots: tuple[Series, ...] = ()
+    note = ""
     if chart.name == "roc":
-        moving, shaded = ("fpr", "sensitivity", ""), _roc_band(result, best)
+        shaded = _roc_band(result, best)
         level = 100 * (result.parameters.get("level") or 0.0)
         note = f"shaded: joint {level:g}% CI of sensitivity and specificity of {{}}"
-        finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
+        dots = _in_force(result, "fpr", "sensitivity")
     elif chart.name == "pr":
-        moving = ("sensitivity", "ppv", "")
-        precision, hits = (
-            intervals.interval_words(as_estimate(row.get(name)))
-            for name in ("precision", "sensitivity")
-        )
-        finding = f"At its threshold {who} has precision {precision}, sensitivity {hits}."
-        finding = finding if row.get("threshold") is not None else f"{who} has no threshold."
+        dots = _in_force(result, "sensitivity", "ppv")
     elif chart.name == "benefit":
-        moving, shaded = ("threshold", "benefit", ""), _helping_ranges(result, chart, best)
+        shaded = _helping_ranges(result, chart, best)
         note = "shaded: {} is significantly better than treat-all and treat-none"
-        rows = rows_of_model(result, "decision", best)
-        ends = [(part[0][0], part[2][0]) for one in shaded for part in one.parts]
-        where = " and ".join(f"{a:g} to {b:g}" if b > a else f"{a:g}" for a, b in ends)
-        where = f"at thresholds {where}" if where else "at no threshold"
-        finding = f"{who} is significantly better than treat-all and treat-none {where}."
-        if not any(row["helps"] is not None for row in rows):
-            finding = "Differences from treat-all and treat-none are not tested."
-    elif chart.name == "risk":
-        finding = intervals.sentence(result, "abstention")
-    else:  # of a point of the curve near a tenth of the rows
-        shares = [
-            [cell_value(one[key]) or 0.0 for key in ("flagged", "sensitivity")]
-            for one in rows_of_model(result, "curves", best)
-        ]
-        near = sorted((pair for pair in shares if pair[0]), key=lambda pair: abs(pair[0] - 0.1))
-        for flagged, hits in (map(format_percent, pair) for pair in near[:1]):
-            finding = (
-                f"{hits}% of the positives are in the {flagged}% of the rows with the highest "
-            )
-            finding += f"scores of {who}."
-    dots = _in_force(result, *moving[:2]) if chart.name in ("roc", "pr") and moving else ()
     key = [Note(note, (best,))] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
     return replace(
         chart,
         y=replace(chart.y, label=VERTICAL[chart.name]),
         extra=(*shaded, *dots),
-        finding=finding,
+        finding=_finding_of_curves(result, chart.name, best, shaded),
         key=(*chart.key, *key),
         square=chart.name == "roc",
-        moving=moving,
+        moving=MOVING.get(chart.name),
+    )
+
+
+def _finding_of_curves(result: Document, name: str, best: str, shaded: Sequence[Series]) -> str:
+    """Return the sentence on the best model's curve in a chart; shaded: ranges of thresholds."""
+    model = quote_if_ambiguous(best)
+    row = rows_of_model(result, "models", best)[0]
+    if name == "roc":
+        return f"The area under the curve of {model} is {_interval_text(result, row['roc_auc'])}."
+    if name == "pr":
+        if row.get("threshold") is None:
+            return f"{model} has no threshold."
+        precision = intervals.interval_words(as_estimate(row.get("precision")))
+        sensitivity = intervals.interval_words(as_estimate(row.get("sensitivity")))
+        return f"At its threshold {model} has precision {precision}, sensitivity {sensitivity}."
+    if name == "benefit":
+        return _net_benefit_finding(result, best, shaded)
+    if name == "risk":
+        return intervals.sentences_on(result, "abstention")
+    return _gain_finding(result, best)
+
+
+def _net_benefit_finding(result: Document, best: str, shaded: Sequence[Series]) -> str:
+    """Return at which thresholds the best model is better than both alternatives."""
+    rows = rows_of_model(result, "decision", best)
+    if not any(row["helps"] is not None for row in rows):
+        return "Differences from treat-all and treat-none are not tested."
+    corners = [part for series in shaded for part in series.parts]
+    ranges = [(part[0][0], part[2][0]) for part in corners]
+    texts = (f"{a:g} to {b:g}" if b > a else f"{a:g}" for a, b in ranges)
+    thresholds = f"at thresholds {' and '.join(texts)}" if ranges else "at no threshold"
+    model = quote_if_ambiguous(best)
+    return f"{model} is significantly better than treat-all and treat-none {thresholds}."
+
+
+def _gain_finding(result: Document, best: str) -> str:
+    """Return the sentence on the point of the best model's curve near a tenth of the rows."""
+    shares = [
+        [cell_value(row[key]) or 0.0 for key in ("flagged", "sensitivity")]
+        for row in rows_of_model(result, "curves", best)
+    ]
+    shares = [pair for pair in shares if pair[0]]
+    if not shares:
+        return ""
+    nearest = min(shares, key=lambda pair: abs(pair[0] - 0.1))
+    flagged, sensitivity = map(format_percent, nearest)
+    return (
+        f"{sensitivity}% of the positives are in the {flagged}% of the rows with the highest "
+        f"scores of {quote_if_ambiguous(best)}."
     )
 
 
 def _interval_text(result: Document, cell: object) -> str:
     """Return a value with its interval for a sentence."""
-    one = as_estimate(cell)
-    if one.value is None:
+    estimate = as_estimate(cell)
+    if estimate.value is None:
         return "undefined"
-    return with_interval(one.value, one.low, one.high, result.parameters.get("level") or 0.95)
+    level = result.parameters.get("level") or 0.95
+    return with_interval(estimate.value, estimate.low, estimate.high, level)
 
 
 def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
     """Return a dot for each model at its threshold."""
-    made = []
-    names = {"fpr": "specificity", "ppv": "precision"}
+    dots = []
+    columns = {"fpr": "specificity", "ppv": "precision"}
     for row in result.unsliced_rows("models"):
-        a, b = (cell_value(row.get(names.get(name, name))) for name in (x, y))
-        if row.get("threshold") is not None and a is not None and b is not None:
-            at = 1 - a if x == "fpr" else a, b
-            made.append(Series(str(row["model"]), ((at,),), shape="dots"))
-    return tuple(made)
+        x_value, y_value = (cell_value(row.get(columns.get(name, name))) for name in (x, y))
+        if row.get("threshold") is not None and x_value is not None and y_value is not None:
+            point = 1 - x_value if x == "fpr" else x_value, y_value
+            dots.append(Series(str(row["model"]), ((point,),), shape="dots"))
+    return tuple(dots)
 
 
 def _roc_band(result: Document, best: str) -> tuple[Series, ...]:
     """Return the area through the corners of the regions of all thresholds."""
-    over, under = [(0.0, 0.0)], [(0.0, 0.0)]
+    upper = [(0.0, 0.0)]
+    lower = [(0.0, 0.0)]
     for row in rows_of_model(result, "roc_band", best):
-        rise, across = as_estimate(row["sensitivity"]), as_estimate(row["fpr"])
-        if rise.low is not None and rise.high is not None:
-            over.append((across.low or 0.0, rise.high))
-            under.append((across.high or 0.0, rise.low))
-    outline = (*over, (1.0, 1.0), *under[::-1])
-    return (Series(best, (outline,), shape="area"),) if len(over) > 1 else ()
+        sensitivity = as_estimate(row["sensitivity"])
+        fpr = as_estimate(row["fpr"])
+        if sensitivity.low is not None and sensitivity.high is not None:
+            upper.append((fpr.low or 0.0, sensitivity.high))
+            lower.append((fpr.high or 0.0, sensitivity.low))
+    outline = (*upper, (1.0, 1.0), *lower[::-1])
+    return (Series(best, (outline,), shape="area"),) if len(upper) > 1 else ()
 
 
 def _helping_ranges(result: Document, chart: Chart, best: str) -> tuple[Series, ...]:
     """Return the areas of thresholds at which the best model is better than both alternatives."""
-    heights = [y for one in chart.series for part in one.parts for _, y in part]
-    low, high = min(heights, default=0.0), max(heights, default=0.0)
-    areas, start = [], None
-    for row, after in pairwise([*rows_of_model(result, "decision", best), {}]):
-        at = float(str(row["threshold"]))
-        start = at if row["helps"] and start is None else start
-        if start is not None and not after.get("helps"):
-            areas.append(((start, low), (start, high), (at, high), (at, low)))
+    parts = chain.from_iterable(series.parts for series in chart.series)
+    heights = [y for _, y in chain.from_iterable(parts)]
+    low = min(heights, default=0.0)
+    high = max(heights, default=0.0)
+    areas = []
+    start = None
+    for row, next_row in pairwise([*rows_of_model(result, "decision", best), {}]):
+        threshold = float(str(row["threshold"]))
+        start = threshold if row["helps"] and start is None else start
+        if start is not None and not next_row.get("helps"):
+            areas.append(((start, low), (start, high), (threshold, high), (threshold, low)))
             start = None
     return (Series("", tuple(areas), shape="area"),) if areas else ()
 
 
 def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the confusion matrix of each leading model, shaded by the share of the true class."""
-    positive = result.parameters.get("positive")
     for model in models:
         rows = rows_of_model(result, "confusion", model)
-        if not rows:
-            continue
-        cut = cell_value(rows_of_model(result, "models", model)[0].get("threshold"))
-        at = "" if cut is None else f" at threshold {format_exact(cut)}"
-        names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
-        classes = sorted(names, key=lambda one: positive is not None and one != positive)
-        cells = {
-            (str(row["truth"]), str(row["predicted"])): [
-                cell_value(row[key]) or 0.0 for key in ("rows", "share")
-            ]
-            for row in rows
-        }
-        series = []
-        for truth in classes:
-            here = [cells.get((truth, one), [0.0, 0.0]) for one in classes]
-            series.append(
-                Series(
-                    truth,
-                    values=tuple(rows for rows, _ in here),
-                    spans=tuple((share, None) for _, share in here),
-                )
-            )
-        wrong = {pair: cell for pair, cell in cells.items() if pair[0] != pair[1] and cell[0]}
-        finding = f"{(who := quote_if_ambiguous(model))} predicts every row correctly."
-        if wrong:
-            truth, predicted = max(wrong, key=lambda pair: wrong[pair][0])
-            count, share = wrong[truth, predicted]
-            finding = f"Most frequent error of {who}: {truth} predicted as {predicted}, "
-            finding += f"{format_count(count, 'row')} ({format_percent(share)}% of the class)."
-        title = f"Confusion of {model}{at}: true class (rows), predicted class (columns)"
-        yield Chart(
-            "cells",
-            title,
-            series=tuple(series),
-            names=tuple(classes),
-            x=Axis("number of rows; shaded by the share of the true class"),
-            name="confusion",
-            rank="main",
-            finding=finding,
+        if rows:
+            yield _confusion_matrix(result, model, rows)
+
+
+Confusions = Mapping[tuple[str, str], tuple[float, float]]  # (truth, predicted) -> rows, share
+
+
+def _confusion_matrix(result: Document, model: str, rows: Sequence[Row]) -> Chart:
+    """Return the confusion matrix of a model, the positive class first."""
+    cells = {
+        (str(row["truth"]), str(row["predicted"])): (
+            cell_value(row["rows"]) or 0.0,
+            cell_value(row["share"]) or 0.0,
         )
+        for row in rows
+    }
+    positive = result.parameters.get("positive")
+    names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
+    classes = sorted(names, key=lambda name: positive is not None and name != positive)
+    series = []
+    for truth in classes:
+        line = [cells.get((truth, predicted), (0.0, 0.0)) for predicted in classes]
+        counts = tuple(count for count, _ in line)
+        spans = tuple((share, None) for _, share in line)
+        series.append(Series(truth, values=counts, spans=spans))
+    cut = cell_value(rows_of_model(result, "models", model)[0].get("threshold"))
+    threshold = "" if cut is None else f" at threshold {format_exact(cut)}"
+    return Chart(
+        "cells",
+        f"Confusion of {model}{threshold}: true class (rows), predicted class (columns)",
+        series=tuple(series),
+        names=tuple(classes),
+        x=Axis("number of rows; shaded by the share of the true class"),
+        name="confusion",
+        rank="main",
+        finding=_most_frequent_error(model, cells),
+    )
+
+
+def _most_frequent_error(model: str, cells: Confusions) -> str:
+    """Return the sentence on the largest cell off the diagonal of a confusion matrix."""
+    errors = {pair: cell for pair, cell in cells.items() if pair[0] != pair[1] and cell[0]}
+    name = quote_if_ambiguous(model)
+    if not errors:
+        return f"{name} predicts every row correctly."
+    truth, predicted = max(errors, key=lambda pair: errors[pair][0])
+    count, share = errors[truth, predicted]
+    finding = f"Most frequent error of {name}: {truth} predicted as {predicted}, "
+    return finding + f"{format_count(count, 'row')} ({format_percent(share)}% of the class)."
 
 
 def _slices(result: Document) -> Iterator[Chart]:
@@ -442,19 +494,18 @@ def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Cha
     def is_worse(row: Row) -> bool:
         return isinstance(row["worse"], list) and measure in row["worse"]
 
-    rows.sort(
-        key=lambda row: (
-            not is_worse(row),
-            (value := cell_value(row[measure])) is None,
-            sign * (value or 0.0),
-        )
-    )
+    def order(row: Row) -> tuple[bool, bool, float]:
+        value = cell_value(row[measure])
+        return not is_worse(row), value is None, sign * (value or 0.0)
+
+    rows.sort(key=order)
     series = []
     for row in rows[:SLICES]:
         size = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
         series.append(intervals.interval_row(str(row["slice"]), row[measure], size))
     value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
-    worse, title = [str(row["slice"]) for row in rows if is_worse(row)], intervals.title_of(measure)
+    worse = [str(row["slice"]) for row in rows if is_worse(row)]
+    title = intervals.title_of(measure)
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
     finding += f"{join_names(worse, most=len(worse))}." if worse else "no slice."
     if all(row["q"] is None for row in rows):

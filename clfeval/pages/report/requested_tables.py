@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from clfeval.document import Cell, Document, Estimate, Row, as_estimate
 from clfeval.formatting import (
@@ -162,9 +163,9 @@ def _baseline_table(rows: Sequence[Row]) -> TableView:
 
 def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     """Return rows sorted: the leading measure, then those that options name, then others."""
-    asked = result.parameters
-    names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
-    ids = {one.id for name in names if (one := requested_measure(name)) is not None}
+    options = (result.parameters.get(name, ()) for name in ("measure", "margin", "resolution"))
+    measures = map(requested_measure, chain.from_iterable(options))
+    ids = {measure.id for measure in measures if measure is not None}
     lead = rows[0]["measure"]
 
     def later(row: Row) -> bool:
@@ -183,10 +184,11 @@ def run_tables(result: Document) -> Iterator[TableView]:
     if rows := comparison_rows(result, "run"):
         references = {str(row["reference"]) for row in rows}
         title = "Differences of means over runs, all pairs"
-        less: dict[str, Source] = {"minus": "reference"}
+        columns: dict[str, Source] = {"measure": "measure", "model": "model"}
         if len(references) == 1:
-            title, less = f"Differences from {quote_if_ambiguous(*references)}, means over runs", {}
-        columns: dict[str, Source] = {"measure": "measure", "model": "model", **less}
+            title = f"Differences from {quote_if_ambiguous(*references)}, means over runs"
+        else:
+            columns["minus"] = "reference"
         columns |= SHORT
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
@@ -394,7 +396,8 @@ def _heterogeneity_table(rows: Sequence[Row]) -> TableView:
 
 def _format_marked(row: Row, *, name: str) -> str:
     """Return a measure of a slice as text, marked where it is significantly worse."""
-    value, worse = as_estimate(row[name]).value, row["worse"]
+    value = as_estimate(row[name]).value
+    worse = row["worse"]
     mark = "▼" if isinstance(worse, list) and name in worse else " "
     return "" if value is None else f"{format_number(value)}{mark}"
 

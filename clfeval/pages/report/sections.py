@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from math import inf
 
-from clfeval.document import Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value
 from clfeval.document.rows import column_values, deferred_rows, rows_where
 from clfeval.formatting import (
     candidates_first,
@@ -143,7 +143,8 @@ class ThresholdsInForce:
 def _thresholds_in_force(result: Document, rows: Sequence[Row]) -> ThresholdsInForce:
     """Return the thresholds in force of models with scores."""
     scored = [row for row in rows if row["threshold"] is not None]
-    place, labelled = threshold_note(scored), len(scored) < len(rows)
+    place = threshold_note(scored)
+    labelled = len(scored) < len(rows)
     columns = RATES
     if not place:
         columns = {"model": "model", "threshold": "threshold", **RATES}
@@ -185,7 +186,8 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
     if benefit and elsewhere:
         benefit = f"{benefit.partition(';')[0]}, prevalence {_share_of_rows(result)}"
     words = {"net_benefit": benefit} if benefit else {}
-    columns, note = PROBABLE, CALIBRATED
+    columns = PROBABLE
+    note = CALIBRATED
     if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         columns = {"model": "model", "AUC ↑": "roc_auc"}
         note = "scores are outside 0 to 1: no Brier score, calibration or net benefit"
@@ -219,22 +221,23 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             places=(),
             note="; ".join(filter(None, (in_force.note, predictive))),
         )
-    drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
+    with_scores = {str(row["model"]) for row in result.unsliced_rows("distribution")}
     names = candidates_first(
         [str(row["model"]) for row in rows], result.parameters.get("reference")
     )
-    first = next((name for name in names if name in drawn), None)
+    first = next((name for name in names if name in with_scores), None)
     if first is not None:  # of models with labels there are no scores
         yield _score_distribution(result, first)
 
 
 def _score_distribution(result: Document, model: str) -> TableView:
     """Return the histogram of scores of the best model by class: one block per bin."""
-    mine = [row for row in result.unsliced_rows("distribution") if row["model"] == model]
-    low, high = format_exact(mine[0]["from"]), format_exact(mine[-1]["to"])
+    bins = [row for row in result.unsliced_rows("distribution") if row["model"] == model]
+    low = format_exact(bins[0]["from"])
+    high = format_exact(bins[-1]["to"])
     lines: list[Row] = []
-    for name in dict.fromkeys(str(row["class"]) for row in mine):
-        shares = [cell_value(row["share"]) or 0.0 for row in mine if row["class"] == name]
+    for name in dict.fromkeys(str(row["class"]) for row in bins):
+        shares = [cell_value(row["share"]) or 0.0 for row in bins if row["class"] == name]
         # at least the lowest block, unless the share is 0
         steps = [max(1, round(s / max(shares) * (len(BLOCKS) - 1))) if s else 0 for s in shares]
         blocks = "".join(BLOCKS[step] for step in steps)
@@ -422,8 +425,8 @@ def class_tables(result: Document) -> Iterator[TableView]:
     yield from measure_tables(result, requested_rows(result), name="asked")
     models = result.unsliced_rows("models")
     scored = "roc_auc" in models[0]
-    of_all = (one.measure for one in result.answer if one.code != "slices")
-    lead = next((one for one in of_all if one in LED), BALANCED)
+    measures = (sentence.measure for sentence in result.answer if sentence.code != "slices")
+    lead = next((measure for measure in measures if measure in LED), BALANCED)
     rows = sort_by_column(models, lead)
     columns = MULTICLASS_PROBABILITIES if scored else MULTICLASS_LABELS
     columns = {**(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
@@ -433,9 +436,9 @@ def class_tables(result: Document) -> Iterator[TableView]:
     columns = {"model": "model", **first, **columns}
     confusion = result.unsliced_rows("confusion")
     best = str(rows[0]["model"])
-    mine = [row for row in confusion if row["model"] == best]
+    best_confusion = [row for row in confusion if row["model"] == best]
     sizes: dict[str, float] = {}
-    for row in mine:
+    for row in best_confusion:
         name = str(row["truth"])
         sizes[name] = sizes.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
     share = max(sizes.values(), default=0.0) / (sum(sizes.values()) or 1.0)
@@ -454,8 +457,8 @@ def class_tables(result: Document) -> Iterator[TableView]:
     )
     if confusion:  # of rows that runs repeat there is none
         yield from _each_class(result, best, sizes)
-        yield from _confusions_table(mine, best)
-        yield from _matrix_table(result, mine, best)
+        yield from _confusions_table(best_confusion, best)
+        yield from _matrix_table(result, best_confusion, best)
     if "calibration_tests" in result.tables:
         yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
     yield TableView(
@@ -473,18 +476,17 @@ def class_tables(result: Document) -> Iterator[TableView]:
 
 def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
     """Yield the per-class results of the best model, the worst classes first if there are many."""
-    found: dict[str, dict[str, object]] = {}
+    row_of_class: dict[str, dict[str, Cell]] = {}
     for row in result.unsliced_rows("measures"):
         if row["model"] == model and row["estimator"] == "class":
-            mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
-            mine[str(row["measure"])] = row["value"]
-    rows: list[Row] = [
-        {**mine, "rows": format_rows(sizes.get(name, 0.0))}  # type: ignore[dict-item]
-        for name, mine in found.items()
-    ]
-    few = rows
-    if len(rows) > CLASSES:
-        few = sorted(rows, key=lambda r: inf if (x := cell_value(r["f1"])) is None else x)[:CLASSES]
+            name = str(row["class"])
+            class_row = row_of_class.setdefault(
+                name, {"class": printable(name), "rows": format_rows(sizes.get(name, 0.0))}
+            )
+            class_row[str(row["measure"])] = row["value"]
+    rows: list[Row] = [*row_of_class.values()]
+    has_many = len(rows) > CLASSES
+    worst = sorted(rows, key=_f1_or_infinity)[:CLASSES] if has_many else rows
     columns: dict[str, Source] = {
         "class": "class",
         "recall ↑": "sensitivity",
@@ -493,12 +495,11 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
         "rows": "rows",
     }
     title = f"Per-class results of {quote_if_ambiguous(model)}"
-    first = f"{title}, lowest F1 first" if few is not rows else title
     yield TableView(
         "measures",
-        first,
+        f"{title}, lowest F1 first" if has_many else title,
         columns,
-        few,
+        worst,
         rank="main",
         total=len(rows),
         name="worst classes",
@@ -507,37 +508,47 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
         places=(),
         right=("rows",),
     )
-    if few is not rows:
+    if has_many:
         yield TableView(
             "measures", f"{title}, all classes", columns, rows, 500, name="classes", right=("rows",)
         )
 
 
-def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
+def _f1_or_infinity(row: Row) -> float:
+    value = cell_value(row["f1"])
+    return inf if value is None else value
+
+
+def _rows_and_share(row: Row) -> tuple[float, float]:
+    """Return the rows of a cell of a confusion matrix, and their share of the true class."""
+    return cell_value(row["rows"]) or 0.0, cell_value(row["share"]) or 0.0
+
+
+def _confusion_text(row: Row) -> str:
+    """Return a cell of a confusion matrix in words."""
+    rows, share = _rows_and_share(row)
+    class_rows = format_count(round(rows / (share or 1.0), 9), "row")
+    names = (printable(str(row[key])) for key in ("truth", "predicted"))
+    return f"{' predicted as '.join(names)}: {format_rows(rows)} of {class_rows}"
+
+
+def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableView]:
     """Yield the table of classes that the best model confuses, those of most rows first."""
-
-    def size(row: Row) -> tuple[float, float]:
-        return cell_value(row["rows"]) or 0.0, cell_value(row["share"]) or 0.0
-
-    wrong = [row for row in mine if row["truth"] != row["predicted"]]
-    wrong.sort(key=size, reverse=True)
-    said = []
-    for row in wrong[:WORST]:
-        (rows, share), names = size(row), (printable(str(row[of])) for of in ("truth", "predicted"))
-        every = format_count(round(rows / (share or 1.0), 9), "row")
-        said.append(f"{' predicted as '.join(names)}: {format_rows(rows)} of {every}")
-    if not said:
+    errors = [row for row in confusion if row["truth"] != row["predicted"]]
+    errors.sort(key=_rows_and_share, reverse=True)
+    texts = [_confusion_text(row) for row in errors[:WORST]]
+    if not texts:
         return
     title = f"Most frequent confusions of {quote_if_ambiguous(model)}"
-    if max(map(len, said)) > NARROW or len(said) < 3:
-        lines: list[Row] = [{"first": text} for text in said[: WORST // 2]]
+    if max(map(len, texts)) > NARROW or len(texts) < 3:
+        lines: list[Row] = [{"first": text} for text in texts[: WORST // 2]]
         columns: dict[str, Source] = {CONFUSED: "first"}
     else:
-        half = (len(said) + 1) // 2
-        pairs = zip_longest(said[:half], said[half:], fillvalue="")
-        lines = [{"first": one, "second": other} for one, other in pairs]
+        half = (len(texts) + 1) // 2
+        pairs = zip_longest(texts[:half], texts[half:], fillvalue="")
+        lines = [{"first": first, "second": second} for first, second in pairs]
         columns = {CONFUSED: "first", " ": "second"}
-    left = len(wrong) - sum(bool(text) for row in lines for text in row.values())
+    left = len(errors) - sum(bool(text) for row in lines for text in row.values())
     note = f"{left:,} not shown; for all, {ADD} {OPTION}--show confusion{END}" if left else ""
     yield TableView(
         "confusion",
@@ -553,21 +564,18 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
     )
 
 
-def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator[TableView]:
+def _matrix_table(result: Document, confusion: Sequence[Row], model: str) -> Iterator[TableView]:
     """Yield the confusion matrix of the best model, if there are few classes."""
     names = [str(name) for name in result.parameters["classes"]]
     if len(names) > MATRIX:
         return
-    cells = {(row["truth"], row["predicted"]): format_exact(row["rows"]) for row in mine}
-    rows: list[Row] = [
-        {
-            "truth": printable(truth),
-            **{f"said {k}": cells.get((truth, said), "·") for k, said in enumerate(names)},
-        }
-        for truth in names
-    ]
+    cells = {(row["truth"], row["predicted"]): format_exact(row["rows"]) for row in confusion}
+    rows: list[Row] = []
+    for truth in names:
+        texts = (cells.get((truth, predicted), "·") for predicted in names)
+        rows.append({"truth": printable(truth), **{f"class {k}": t for k, t in enumerate(texts)}})
     columns: dict[str, Source] = {"truth": "truth"}
-    columns |= {printable(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
+    columns |= {printable(name) + " " * k: f"class {k}" for k, name in enumerate(names)}
     yield TableView(
         "confusion",
         f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",

@@ -171,7 +171,8 @@ def _format_threshold(row: Row) -> str:
 
 
 def _bootstrap_interval(row: Row) -> str:
-    low, high = row["threshold_low"], row["threshold_high"]
+    low = row["threshold_low"]
+    high = row["threshold_high"]
     if low is None:
         return ""
     return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
@@ -180,7 +181,8 @@ def _bootstrap_interval(row: Row) -> str:
 def _format_zone(row: Row) -> str:
     if row["low"] is None:
         return "–"
-    low, high = format_exact(row["low"]), format_exact(row["high"])
+    low = format_exact(row["low"])
+    high = format_exact(row["high"])
     if row["high"] is None:
         return f"from {low} up"
     return "none" if row["low"] == row["high"] else f"{low} to {high}"

@@ -175,54 +175,67 @@ FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of measures over the swept odds, and of the best thresholds of scores."""
-    rows, order = result.unsliced_rows("sweep"), leading_order(result)
-    for number, name in enumerate(_charted_measures(result, rows)):
-        values = [cell_value(row[name]) for row in rows]
-        known = [value for value in values if value is not None]
-        log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
-        points = [
-            (_log10_ratio(row), value and log10(value) if log else value)
-            for row, value in zip(rows, values, strict=True)
-        ]
-        curves = _group_curves(rows, points, order)
-        marks, key = _crossings(result, name, curves)
-        key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
-        of = TableContext(result).heading(name)
-        title = f"{of[0].upper()}{of[1:]} by class ratio"
-        chart = _odds_chart(title, result, rows, curves, marks, key, log=log)
-        first = number == 0 and len(chart.series) > 1
-        yield replace(chart, rank="main" if first else "detail")
+    rows = result.unsliced_rows("sweep")
+    order = leading_order(result)
+    for number, measure in enumerate(_charted_measures(result, rows)):
+        chart = _measure_chart(result, rows, measure, order)
+        is_main = number == 0 and len(chart.series) > 1
+        yield replace(chart, rank="main" if is_main else "detail")
+    yield from _threshold_chart(result, order)
+
+
+def _measure_chart(
+    result: Document, rows: Sequence[Row], measure: str, order: Mapping[str, int]
+) -> Chart:
+    """Return the curves of a measure over the swept odds, with its crossings."""
+    values = [cell_value(row[measure]) for row in rows]
+    defined = [value for value in values if value is not None]
+    has_no_limit = CATALOG[measure].high == inf
+    log = has_no_limit and min(defined) > 0 and max(defined) >= FACTOR * min(defined)
+    points = [
+        (_log10_ratio(row), value and log10(value) if log else value)
+        for row, value in zip(rows, values, strict=True)
+    ]
+    curves = _group_curves(rows, points, order)
+    marks, key = _crossings(result, measure, curves)
+    if len(defined) < len(values):
+        key.append(Note("gaps: infinite or undefined values"))
+    heading = TableContext(result).heading(measure)
+    title = f"{heading[0].upper()}{heading[1:]} by class ratio"
+    return _odds_chart(title, result, rows, curves, marks, key, log=log)
+
+
+def _threshold_chart(result: Document, order: Mapping[str, int]) -> Iterator[Chart]:
+    """Yield the best thresholds of a few models over the swept odds, if there are any."""
     rows = [row for row in TableContext(result).swept("thresholds") if row["slice"] is None]
     rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
     points = [(_log10_ratio(row), cell_value(row["threshold"])) for row in rows]
-    if any(y is not None for _, y in points):
-        every = _group_curves(rows, points, order)
-        curves = tuple(
-            replace(one, parts=tuple(map(_threshold_steps, one.parts)))
-            for one in every[:FEW_NAMED_CURVES]
-        )
-        lacking = any(row["threshold"] is None for row in rows)
-        key = [Note("gaps: the best rule predicts no positives")] if lacking else []
-        left = len(every) - FEW_NAMED_CURVES
-        key += (
-            [Note(f"{format_count(left, 'more model')}: {OPTION}--show cutoffs{END}")]
-            if left > 0
-            else []
-        )
-        title = f"Best threshold for {TableContext(result).heading(str(rows[0]['measure']))}"
-        yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
+    if all(y is None for _, y in points):
+        return
+    all_curves = _group_curves(rows, points, order)
+    curves = tuple(
+        replace(curve, parts=tuple(map(_threshold_steps, curve.parts)))
+        for curve in all_curves[:FEW_NAMED_CURVES]
+    )
+    key = []
+    if any(row["threshold"] is None for row in rows):
+        key.append(Note("gaps: the best rule predicts no positives"))
+    left = len(all_curves) - FEW_NAMED_CURVES
+    if left > 0:
+        key.append(Note(f"{format_count(left, 'more model')}: {OPTION}--show cutoffs{END}"))
+    title = f"Best threshold for {TableContext(result).heading(str(rows[0]['measure']))}"
+    yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
 
 
 def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
     """Return the measure that compares models, and a few that depend on the class ratio."""
-    look = TableContext(result)
-    wanted = result.parameters.get("compared_by")
-    wanted = (
-        look.sort_measure if wanted is None and not CATALOG[look.sort_measure].invariant else wanted
-    )
+    context = TableContext(result)
+    leading = result.parameters.get("compared_by")
+    if leading is None and not CATALOG[context.sort_measure].invariant:
+        leading = context.sort_measure
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
-    moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
-    names = [name for name in (wanted,) if name in names] + moving
+    moving = [name for name in names if not CATALOG[name].invariant and name != leading]
+    names = [name for name in (leading,) if name in names] + moving
     drawable = [n for n in names if any(cell_value(row[n]) is not None for row in rows)]
     return drawable[: FEW if len(moving) <= FEW else 1]
 
@@ -239,17 +252,21 @@ def _odds_chart(
 ) -> Chart:
     """Return a chart of curves over odds, with marks of the targets and of a shared sample."""
     odds = {_log10_ratio(row): format_odds(row) for row in rows}
-    low, high = min(odds), max(odds)
-    places: list[Mark] = []
-    words = []
-    found = [("target", one) for one in result.parameters["targets"]]
-    found += [("sample", result.summary)] if result.summary["odds"] is not None else []
-    for kind, one in found:
-        letter, x = kind[0].upper(), _log10_odds(one["prevalence"])
-        inside = low <= x <= high
-        places += [Mark(letter, x)] if inside else []
-        at = f"{format_odds(one)}, prevalence {format_prevalence(one['prevalence'])}"
-        words.append(Note(f"{letter} {kind} {at}{'' if inside else ', outside the plot'}"))
+    low = min(odds)
+    high = max(odds)
+    populations = [("target", target) for target in result.parameters["targets"]]
+    if result.summary["odds"] is not None:
+        populations.append(("sample", result.summary))
+    population_marks: list[Mark] = []
+    notes = []
+    for kind, population in populations:
+        letter = kind[0].upper()
+        x = _log10_odds(population["prevalence"])
+        if low <= x <= high:
+            population_marks.append(Mark(letter, x))
+        prevalence = format_prevalence(population["prevalence"])
+        note = f"{letter} {kind} {format_odds(population)}, prevalence {prevalence}"
+        notes.append(Note(note if low <= x <= high else f"{note}, outside the plot"))
     axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
     return Chart(
         "lines",
@@ -257,41 +274,47 @@ def _odds_chart(
         axis,
         Axis(scale="log" if log else "linear"),
         curves,
-        (*places, *marks),
-        (*dict.fromkeys(words), *key),
+        (*population_marks, *marks),
+        (*dict.fromkeys(notes), *key),
         name="curves",
     )
 
 
 def _crossings(
-    result: Document, name: str, curves: Sequence[Series]
+    result: Document, measure: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
     """Return numbered marks of crossings of curves, and notes; of many those of leading models."""
-    named = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
-    drawn = {curve.name: curve for curve in named}
-    found = [
+    with_name = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
+    curve_of_model = {curve.name: curve for curve in with_name}
+    crossings = [
         row
         for row in result.unsliced_rows("crossovers")
-        if row["measure"] == name and cell_value(row["crossing"]) is not None
+        if row["measure"] == measure and cell_value(row["crossing"]) is not None
     ]
-    contests = result.tables.get("winners", ())
-    ahead = {str(row["leader"]) for row in contests if row["slice"] is None}
-    told = drawn.keys() if len(found) <= CROSSINGS else drawn.keys() & ahead
+    models = {*curve_of_model}
+    if len(crossings) > CROSSINGS:
+        contests = result.tables.get("winners", ())
+        models &= {str(row["leader"]) for row in contests if row["slice"] is None}
     marks: list[Mark] = []
     key: list[Note] = []
-    for row in found:
-        share, names = cell_value(row["crossing"]), (str(row["first"]), str(row["second"]))
-        if share is None or not told >= set(names) or len(marks) == CROSSINGS:
+    for row in crossings:
+        share = cell_value(row["crossing"])
+        names = (str(row["first"]), str(row["second"]))
+        if share is None or not models.issuperset(names) or len(marks) == CROSSINGS:
             continue
         x = _log10_odds(share)
-        marks.append(Mark(str(len(marks) + 1), x, height_at(drawn[names[0]], x)))
-        limits = sections.format_crossing_interval(row["crossing"])
-        at = f"{format_prevalence(share)} {limits}".rstrip()
-        words = f"at prevalence {at}, class ratio {format_odds(row)}"
-        key.append(Note(f"{marks[-1].letter} {{}} = {{}} {words}", names))
-    if left := len(found) - len(marks):
+        marks.append(Mark(str(len(marks) + 1), x, height_at(curve_of_model[names[0]], x)))
+        key.append(Note(f"{marks[-1].letter} {{}} = {{}} {_crossing_place(row)}", names))
+    if left := len(crossings) - len(marks):
         key.append(Note(f"{format_count(left, 'more crossing')}: {OPTION}--show crossovers{END}"))
     return marks, key
+
+
+def _crossing_place(row: Row) -> str:
+    """Return at which prevalence and class ratio two curves cross."""
+    prevalence = format_prevalence(cell_value(row["crossing"]))
+    limits = sections.format_crossing_interval(row["crossing"])
+    return f"at prevalence {f'{prevalence} {limits}'.rstrip()}, class ratio {format_odds(row)}"
 
 
 def height_at(curve: Series, x: float) -> float | None:
@@ -309,11 +332,11 @@ def _group_curves(
     """Return a curve for each model, in parts where points are missing, leading models first."""
     parts: dict[str, list[list[Point]]] = {}
     for row, (x, y) in zip(rows, points, strict=True):
-        here = parts.setdefault(str(row["model"]), [[]])
+        model_parts = parts.setdefault(str(row["model"]), [[]])
         if y is None:
-            here.append([])
+            model_parts.append([])
         else:
-            here[-1].append((x, y))
+            model_parts[-1].append((x, y))
     return tuple(
         Series(name, tuple(tuple(part) for part in parts[name] if part))
         for name in sorted(parts, key=lambda name: order.get(name, len(order)))
@@ -340,11 +363,12 @@ def headline(result: Document) -> list[str]:
     """Return the headline: inputs and, with targets, the rows' prevalence and the assumption."""
     if not has_sample(result):
         return ["PPV and NPV at other prevalences, from published sensitivity and specificity"]
-    names, share = join_names([item.name for item in result.inputs]), result.summary["prevalence"]
+    names = join_names([file.name for file in result.inputs])
     line = "sensitivity and specificity are assumed to be the same at the target prevalence."
     if result.summary["odds"] is not None:
-        at = f"prevalence {format_prevalence(share)} (class ratio {format_odds(result.summary)})"
-        line = f"These rows have {at}; {line}"
+        prevalence = format_prevalence(result.summary["prevalence"])
+        ratio = format_odds(result.summary)
+        line = f"These rows have prevalence {prevalence} (class ratio {ratio}); {line}"
     assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
     names = "2 x 2 counts" if names in ("", "--counts") else names
     return [f"{names} at other prevalences: {format_class_counts(result)}", *assumed]
@@ -352,17 +376,19 @@ def headline(result: Document) -> list[str]:
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order; the first answer decides which one is the main table."""
-    look, rows = TableContext(result), result.unsliced_rows(AT_PREVALENCE)
-    main = main_table(look)
-    predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
-    yield from sections.expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])
-    yield from sections.range_tables(look, [name for name in (main.lead, "ppv") if name])
+    context = TableContext(result)
+    rows = result.unsliced_rows(AT_PREVALENCE)
+    main = main_table(context)
+    predictive = [sentence.code for sentence in result.answer[:1]] == ["at-prevalence"]
+    models = [str(row["model"]) for row in main.rows or ()]
+    yield from sections.expected_count_tables(context, models)
+    yield from sections.range_tables(context, [name for name in (main.lead, "ppv") if name])
     yield from difference_tables(result)
-    yield from slice_table(look, main)
+    yield from slice_table(context, main)
     if rows:
         yield prevalence_table(rows, "main" if predictive else "detail")
-    yield main if look.requested_measures or not predictive else replace(main, rank="detail")
-    yield from sections.detail_tables(look, digits)
+    yield main if context.requested_measures or not predictive else replace(main, rank="detail")
+    yield from sections.detail_tables(context, digits)
 
 
 GLOSSARY: Mapping[str, str] = {

@@ -55,26 +55,25 @@ class TableContext:
     @property
     def compared(self) -> str:
         """The measure by which models are, or would be, compared."""
-        wanted = self.result.parameters.get("compared_by")
-        return self.sort_measure if wanted is None else str(wanted)
+        measure = self.result.parameters.get("compared_by")
+        return self.sort_measure if measure is None else str(measure)
 
     @property
     def sort_measure(self) -> str:
         """The measure that sorts models: the one compared, else the first that is not constant."""
-        wanted = str(self.result.parameters.get("compared_by"))
-        moving = [name for name in self.available_measures if not CATALOG[name].invariant]
-        first = [name for name in (wanted, "expected_cost") if name in self.available_measures]
-        better = [
-            n for n in (*first, *moving, *self.available_measures) if CATALOG[n].best != "zero"
-        ]
-        return better[0] if better else ""
+        compared = str(self.result.parameters.get("compared_by"))
+        available = self.available_measures
+        moving = [name for name in available if not CATALOG[name].invariant]
+        first = [name for name in (compared, "expected_cost") if name in available]
+        names = (name for name in (*first, *moving, *available) if CATALOG[name].best != "zero")
+        return next(names, "")
 
     @property
     def requested_measures(self) -> list[str]:
         """The requested measures with TAR, and cost and benefit."""
-        asked = self.result.parameters.get("measure") or ()
-        asked = ("tar", *asked) if asked else ()
-        return [n for n in self.available_measures if n in asked or "stakes" in CATALOG[n].takes]
+        measures = self.result.parameters.get("measure") or ()
+        names = ("tar", *measures) if measures else ()
+        return [n for n in self.available_measures if n in names or "stakes" in CATALOG[n].takes]
 
     @property
     def has_intervals(self) -> bool:
@@ -112,9 +111,9 @@ class TableContext:
 
     def measures(self, measures: Sequence[str], **heads: str) -> dict[str, Source]:
         """Return the columns of those measures that the result has; heads: short headings."""
-        known = self.available_measures
-        there = (name for name in measures if name in known)
-        return {heads.get(n, f"{self.title(n)} {CATALOG[n].arrow}"): n for n in there}
+        available = self.available_measures
+        names = (name for name in measures if name in available)
+        return {heads.get(n, f"{self.title(n)} {CATALOG[n].arrow}"): n for n in names}
 
     def table(
         self,
@@ -122,10 +121,14 @@ class TableContext:
         title: str,
         columns: Mapping[str, Source],
         rows: Sequence[Row] | None = None,
-        **more: Any,
+        **fields: Any,
     ) -> TableView:
-        """Return a view of rows of a table, with more digits where they are close to 0 or 1."""
-        return TableView(table, title, columns, rows, **{"write": formatting.format_close, **more})
+        """Return a view of rows of a table, with more digits where they are close to 0 or 1.
+
+        fields: further ones of the `TableView`.
+        """
+        fields = {"write": formatting.format_close, **fields}
+        return TableView(table, title, columns, rows, **fields)
 
     def swept(self, table: str) -> Sequence[Row]:
         """Return the rows of a table that are of swept odds: they are of no slice."""
@@ -189,51 +192,68 @@ HEADS = {
 EXPLAINED = ("tar", "ic", "net_benefit")
 
 
-def main_table(look: TableContext) -> TableView:
+def main_table(context: TableContext) -> TableView:
     """Return the main table: one line per model and target, the best first."""
-    rows, lead = comparable_rows(look.result.tables["models"]), look.sort_measure
+    rows = comparable_rows(context.result.tables["models"])
+    lead = context.sort_measure
     ordered = sorted(rows, key=lambda row: _best_first_key(row, lead))
     groups = [
         [row for row in ordered if row["odds"] == odds]
         for odds in dict.fromkeys(row["odds"] for row in rows)
     ]
-    several, most = len(groups) > 1, max(FEWEST, MAX_ROWS // len(groups))
-    listed = [row for group in groups for row in group[:most]]
+    several = len(groups) > 1
+    most = max(FEWEST, MAX_ROWS // len(groups))
+    rows_to_show = [row for group in groups for row in group[:most]]
     cuts = list(dict.fromkeys(row["threshold"] for row in rows))
-    staked = lead in ("expected_cost", "net_benefit")
-    words = {lead: f"per row; {describe_costs(look.result)}"} if staked else {}
-    alone = majority_class_note([row["prevalence"] for row in rows])
-    if stakes_of := look.result.parameters.get("cost"):
-        t = formatting.format_share(OutcomeCosts(**stakes_of).probability)
-        words.setdefault("net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {t} (from the costs)")
-    words["tar"] = "; ".join(filter(None, ["accuracy", alone]))
     columns: dict[str, Source] = {
         "model": "model",
         **({"prevalence": "prevalence"} if several else {}),
         **({"threshold": "threshold"} if len(cuts) > 1 else {}),
-        **look.measures(list(dict.fromkeys([lead, *MAIN])), **HEADS),
-        **({"alarms\n/ case": _alarms_per_case} if "ppv" in look.available_measures else {}),
-        **look.measures(look.requested_measures, **HEADS),
+        **context.measures(list(dict.fromkeys([lead, *MAIN])), **HEADS),
+        **({"alarms\n/ case": _alarms_per_case} if "ppv" in context.available_measures else {}),
+        **context.measures(context.requested_measures, **HEADS),
     }
-    at = "at each target" if several else look.prevalence_title(rows[0])
-    cut = f", threshold {format_exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
-    only = len({row["model"] for row in rows}) == 1
-    by = look.heading(lead) if lead else ""
-    title = f"Models by {by} {at}{cut}" if by and not only else f"Model{'s' * (not only)} {at}{cut}"
-    return look.table(
+    return context.table(
         "models",
-        title,
+        _main_title(context, rows, several_targets=several),
         columns,
-        listed,
+        rows_to_show,
         most=None,
         total=len(rows),
         rest_hint=f"{OPTION}--format csv{END}",
         rank="main",
         lead=lead,
         legend=EXPLAINED,
-        words=words,
-        places=[_best_or_tied_sign(look, row, groups) for row in listed] if several else None,
+        words=_main_meanings(context, rows),
+        places=(
+            [_best_or_tied_sign(context, row, groups) for row in rows_to_show] if several else None
+        ),
     )
+
+
+def _main_title(context: TableContext, rows: Sequence[Row], *, several_targets: bool) -> str:
+    """Return the title of the main table, with the measure that sorts it and what all share."""
+    populations = "at each target" if several_targets else context.prevalence_title(rows[0])
+    cuts = list(dict.fromkeys(row["threshold"] for row in rows))
+    if cuts != [None] and len(cuts) == 1:
+        populations += f", threshold {format_exact(cuts[0])}"
+    if len({row["model"] for row in rows}) == 1:
+        return f"Model {populations}"
+    lead = context.sort_measure
+    return f"Models by {context.heading(lead)} {populations}" if lead else f"Models {populations}"
+
+
+def _main_meanings(context: TableContext, rows: Sequence[Row]) -> dict[str, str]:
+    """Return the meanings of columns of the main table that depend on costs and prevalences."""
+    words = {}
+    if context.sort_measure in ("expected_cost", "net_benefit"):
+        words[context.sort_measure] = f"per row; {describe_costs(context.result)}"
+    if costs := context.result.parameters.get("cost"):
+        t = formatting.format_share(OutcomeCosts(**costs).probability)
+        words.setdefault("net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {t} (from the costs)")
+    note = majority_class_note([row["prevalence"] for row in rows])
+    words["tar"] = "; ".join(filter(None, ["accuracy", note]))
+    return words
 
 
 def _alarms_per_case(row: Row) -> Estimate:
@@ -248,38 +268,40 @@ def _best_first_key(row: Row, lead: str) -> tuple[bool, float]:
     return size is None, (size or 0.0) * (1 if CATALOG[lead].best == "min" else -1)
 
 
-def _best_or_tied_sign(look: TableContext, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
+def _best_or_tied_sign(context: TableContext, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
     """Return the sign of a model that is the best at a target, or tied with it, else none."""
-    contest = look.winner_rows.get(row["odds"])
+    contest = context.winner_rows.get(row["odds"])
     if contest is None or contest["leader"] is None:
         return ""
     group = next(group for group in groups if group[0]["odds"] == row["odds"])
-    leader = next(one for one in group if one["model"] == contest["leader"])
-    sizes = [sort_value(one.get(look.compared)) for one in (row, leader)]
-    if row is leader or (sizes[0] is not None and sizes[0] == sizes[1]):
+    leader = next(model for model in group if model["model"] == contest["leader"])
+    size = sort_value(row.get(context.compared))
+    if row is leader or (size is not None and size == sort_value(leader.get(context.compared))):
         return "best"
-    undecided = contest["tied"] if look.has_intervals else None
+    undecided = contest["tied"] if context.has_intervals else None
     return "equal" if isinstance(undecided, list) and row["model"] in undecided else ""
 
 
-def slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
+def slice_table(context: TableContext, main: TableView) -> Iterator[TableView]:
     """Yield the table of the best model of each slice, or of the measures of the only model."""
-    if not look.sliced:
+    if not context.sliced:
         return
-    contested = "winners" in look.result.tables
+    contested = "winners" in context.result.tables
     table = "winners" if contested else "models"
-    every = [row for row in look.result.tables[table] if row["slice"] is not None]
+    every = [row for row in context.result.tables[table] if row["slice"] is not None]
     kind = "target" if any(row["population"] == "target" for row in every) else "sample"
     rows = [row for row in every if row["population"] == kind]
     columns: dict[str, Source] = {"slice": "slice", "prevalence": "prevalence"}
-    title, lead = "Results by slice", main.lead
+    title = "Results by slice"
+    lead = main.lead
     if contested:
-        lead, title = "value", "Best model of each slice"
-        columns |= {"best model": "leader", look.title(look.compared): lead}
-        columns |= {"tied with\nthe best": _tied_count} if look.has_intervals else {}
+        title = "Best model of each slice"
+        lead = "value"
+        columns |= {"best model": "leader", context.title(context.compared): lead}
+        columns |= {"tied with\nthe best": _tied_count} if context.has_intervals else {}
     else:
-        columns |= look.measures([lead, *MAIN], **HEADS)
-    yield look.table(
+        columns |= context.measures([lead, *MAIN], **HEADS)
+    yield context.table(
         table,
         title,
         columns,
@@ -301,13 +323,13 @@ def _tied_count(row: Row) -> str:
 
 def leading_order(result: Document) -> Mapping[str, int]:
     """Return the models sorted by how they lead: at the targets, then over the sweep."""
-    look = TableContext(result)
+    context = TableContext(result)
     contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
-    ahead = [str(row["leader"]) for row in contests if row["leader"] is not None]
+    leaders = [str(row["leader"]) for row in contests if row["leader"] is not None]
     at_targets = [
-        str(row["leader"]) for row in look.winner_rows.values() if row["leader"] is not None
+        str(row["leader"]) for row in context.winner_rows.values() if row["leader"] is not None
     ]
-    swept = sorted(dict.fromkeys(ahead), key=lambda name: -ahead.count(name))
+    swept = sorted(dict.fromkeys(leaders), key=lambda name: -leaders.count(name))
     names = [str(row["model"]) for row in result.unsliced_rows("models")]
     ordered = dict.fromkeys((*at_targets, *swept, *names))
     return {name: place for place, name in enumerate(ordered)}

@@ -43,19 +43,20 @@ class Diamond:
         """The symbols of the two axes."""
         return ("φ", "δ") if self.balanced else ("φ_b", "δ_b")
 
-    def move(self, at: Point) -> Point:
+    def move(self, point: Point) -> Point:
         """Return where a point (φ, δ) lies in this population's diamond, (φ_b, δ_b)."""
         tilt = 1 - 2 * self.prevalence
-        return at[0] + tilt * (1 - at[1]), at[1] - tilt * at[0]
+        phi, delta = point
+        return phi + tilt * (1 - delta), delta - tilt * phi
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One dot of the diagram; `around` is a pair of brackets around the marker, or empty."""
+    """One dot of the diagram; brackets: the pair of them around its marker, or empty."""
 
     marker: str
-    at: Point
-    around: str = ""
+    point: Point
+    brackets: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +88,21 @@ def scenes(result: Document) -> tuple[Iterator[Scene], int]:
     """Return a scene for each population, equal classes first, and the number left out."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        at, prevalence = row_point(row, "phi_b", "delta_b"), cell_value(row["prevalence"])
-        if at and prevalence is not None and not isclose(prevalence, 0.5):
-            corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = at
+        point = row_point(row, "phi_b", "delta_b")
+        prevalence = cell_value(row["prevalence"])
+        if point and prevalence is not None and not isclose(prevalence, 0.5):
+            corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = point
     others = [
         Diamond(prevalence, odds, tuple(block[name] for name in CORNERS))
         for (prevalence, odds), block in corners.items()
         if {*CORNERS} <= {*block}
     ]
-    shown, left_out = [Diamond(), *others[:MOST_POPULATIONS]], len(others) - MOST_POPULATIONS
+    populations = [Diamond(), *others[:MOST_POPULATIONS]]
+    left_out = len(others) - MOST_POPULATIONS
     if len(features_to_draw(result)) > FEW:
-        return density_scenes(result, shown), left_out
+        return density_scenes(result, populations), left_out
     scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
-    return (scene(result, population) for population in shown), left_out
+    return (scene(result, population) for population in populations), left_out
 
 
 def features_to_draw(result: Document) -> Rows:
@@ -111,11 +114,11 @@ def isometric_contours(
     result: Document, population: Diamond, chars: str = DOTTED
 ) -> tuple[Contour, ...]:
     """Return the lines of equal value for a population, dotted differently by measure."""
-    found = [*isometric_lines(result, population.odds, "" if population.balanced else "_b")]
-    measures = list(dict.fromkeys(measure for measure, _, _ in found))
+    lines = [*isometric_lines(result, population.odds, "" if population.balanced else "_b")]
+    measures = list(dict.fromkeys(measure for measure, _, _ in lines))
     return tuple(
         Contour(chars[measures.index(name) % len(chars)], name.replace("_", " "), value, branches)
-        for name, value, branches in found
+        for name, value, branches in lines
     )
 
 
@@ -126,17 +129,18 @@ def marker_of_index(index: int) -> str:
 
 def defined_point(phi: Cell, delta: Cell) -> Point | None:
     """Return a point when both its coordinates are defined."""
-    x, y = cell_value(phi), cell_value(delta)
+    x = cell_value(phi)
+    y = cell_value(delta)
     return None if x is None or y is None else (x, y)
 
 
 def point_in_population(population: Diamond, phi: Cell, delta: Cell) -> Point | None:
     """Return where a point lies in a population's diamond, if it is defined."""
-    at = defined_point(phi, delta)
-    return population.move(at) if at else None
+    point = defined_point(phi, delta)
+    return population.move(point) if point else None
 
 
-KeyedPoint = tuple[KeyEntry, Cell, Cell]  # what the key says of a thing, and its φ and δ
+KeyedPoint = tuple[KeyEntry, Cell, Cell]  # a line of the key, and its φ and δ
 
 
 def model_scene(result: Document, population: Diamond) -> Scene:
@@ -400,7 +404,7 @@ def density_scenes(result: Document, populations: Sequence[Diamond]) -> Iterator
             density=tuple(map(population.move, points)),
             headings=("feature", *population.symbols, ""),
             entries=tuple(
-                KeyEntry(dot.marker, feature.name, (*map(format_cell, dot.at), feature.reason))
+                KeyEntry(dot.marker, feature.name, (*map(format_cell, dot.point), feature.reason))
                 for feature, dot in zip(marked, dots, strict=True)
             ),
             notes=notes,

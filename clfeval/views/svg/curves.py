@@ -45,7 +45,8 @@ class CurvesLayout:
 def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -> Iterator[str]:
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
     layout = _layout_curves(chart, colors, width, height)
-    x_scale, y_scale = layout.x_scale, layout.y_scale
+    x_scale = layout.x_scale
+    y_scale = layout.y_scale
     dots = chart.kind == "points"
     yield from _frame(chart, layout)
     for series in chart.extra:
@@ -129,7 +130,8 @@ def _height_ticks(chart: Chart, y_scale: svg.PixelScale) -> list[tuple[float, st
 
 def _frame(chart: Chart, layout: CurvesLayout) -> Iterator[str]:
     """Yield grid, ticks and titles of both axes."""
-    x_scale, y_scale = layout.x_scale, layout.y_scale
+    x_scale = layout.x_scale
+    y_scale = layout.y_scale
     for y, text in layout.ticks:
         yield svg.line(x_scale.start, y, x_scale.end, y, "grid")
         yield svg.label(x_scale.start - 6, y + 4, text, "e")

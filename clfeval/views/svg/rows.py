@@ -134,7 +134,8 @@ def _bands(rows: RowsLayout) -> Iterator[str]:
 
 def _axis_below(axis: Axis, rows: RowsLayout, width: float) -> Iterator[str]:
     """Yield the axis below the rows, with its ticks and its title."""
-    scale, bottom = rows.scale, rows.bottom
+    scale = rows.scale
+    bottom = rows.bottom
     yield from svg.axis_labels(axis, scale, bottom, ROWS_TOP, bottom + 16)
     yield svg.line(scale.start, bottom, scale.end, bottom, "axis")
     text = svg.shorten(axis.label, width)
@@ -269,7 +270,8 @@ def draw_matrix(chart: Chart, _colors: svg.Colors, width: float, _height: float)
     if not all(float(value).is_integer() for value in values):
         decimals = 2 if cells.wide < 40 else 3
     for index, name in enumerate(_row_names(chart, cells)):
-        series, y = chart.series[index], MATRIX_TOP + cells.high * index
+        series = chart.series[index]
+        y = MATRIX_TOP + cells.high * index
         if cells.high > svg.FONT:
             foot = y + cells.high / 2 + 4
             yield svg.label(cells.left - 6, foot, name, "e", title=series.name)
@@ -339,7 +341,9 @@ def _shade(
 
 def _number(value: float | None, decimals: int | None, corner: Point, cells: CellLayout) -> str:
     """Return the number in a cell, without decimals if all are whole; a dash if undefined."""
-    x, y = corner[0] + cells.wide / 2, corner[1] + cells.high / 2 + 4
+    left, top = corner
+    x = left + cells.wide / 2
+    y = top + cells.high / 2 + 4
     if value is None:
         return svg.label(x, y, "–", "small m dim")
     text = f"{value:,.10g}" if decimals is None else format_number(value, decimals)
