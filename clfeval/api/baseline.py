@@ -19,7 +19,7 @@ from clfeval.document import Document
 from clfeval.errors import DataError, UsageError, list_names, suggestion
 from clfeval.options.declaration import Command
 from clfeval.placeholders import END, OPTION
-from clfeval.records import replace
+from clfeval.records import dataclass, replace
 from clfeval.tables.columns import OpenedTable
 
 
@@ -68,47 +68,53 @@ def history_trend(
     return trend_result(lines, command)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Listeners:
+    """Functions that are called while tables are read.
+
+    on_table, on_baseline: with the table, and with a baseline that is a table, when they are open.
+    offer: with the fixes of an error; it writes the command that has them.
+    """
+
+    on_table: OnOpen
+    on_baseline: OnOpen
+    offer: Offer
+
+
 def compute_with_gates(
     command: Command,
     table: object,
     options: Mapping[str, Any],
     gates: Gates,
-    on_open: tuple[OnOpen, OnOpen],
-    offer: Offer,
+    listeners: Listeners,
     *,
     label: str | None,
     run: str | None = None,
-    dry: bool = False,
 ) -> Document:
     """Return the result of a command with its gates, judged against the baseline if there is one.
 
-    on_open: of the table, and of a baseline that is a table. label: of the lines that will be
-    appended to a history, if any. run: of a batch. dry: check the limits of gates only.
+    label: of the lines that will be appended to a history, if any. run: of a batch.
     """
-    name = command.name.replace("-", "_")
-    home = import_module(clfeval._HOMES[name])  # type: ignore[attr-defined]
-    function = getattr(home, name)  # without its documentation, which takes time
+    function = _function_of(command)
     opened_tables: list[OpenedTable] = []
 
     def note_opened(opened: OpenedTable) -> None:
         opened_tables.append(opened)
-        on_open[0](opened)
+        listeners.on_table(opened)
 
+    offer = listeners.offer
     options = add_gate_measures(command, table, options, gates)
     truth = label is not None or reading.is_history(gates.baseline)
     result: Document = function.compute(table, options, note_opened, offer, truth=truth)
     if not gates.any and gates.baseline is None:
         return limit_answer(result)
-    if dry:
-        from clfeval.compare.gates.limit_tests import check_ranges
-
-        check_ranges(gates.limits)
-        return result
     from clfeval.compare.gates.evaluate import evaluate_gates
 
     last_opened = opened_tables[-1] if opened_tables else None
     try:
-        baseline = table_baseline(function, table, options, gates, result, last_opened, on_open[1])
+        baseline = table_baseline(
+            function, table, options, gates, result, last_opened, listeners.on_baseline
+        )
     except DataError as error:
         error.add_commands(offer)
         raise
@@ -116,3 +122,25 @@ def compute_with_gates(
         history_baseline = reading.HistoryBaseline(fspath(gates.baseline), run, label)
         gates = replace(gates, baseline=history_baseline)
     return limit_answer(evaluate_gates(result, gates, baseline))
+
+
+def check_with_gates(
+    command: Command, table: object, options: Mapping[str, Any], gates: Gates, listeners: Listeners
+) -> Document:
+    """Return the result of a dry run of a command; UsageError for limits outside their ranges."""
+    options = add_gate_measures(command, table, options, gates)
+    compute = _function_of(command).compute
+    result: Document = compute(table, options, listeners.on_table, listeners.offer)
+    if not gates.any and gates.baseline is None:
+        return limit_answer(result)
+    from clfeval.compare.gates.limit_tests import check_ranges
+
+    check_ranges(gates.limits)
+    return result
+
+
+def _function_of(command: Command) -> Any:
+    """Return the public function of a command, without its documentation, which takes time."""
+    name = command.name.replace("-", "_")
+    home = import_module(clfeval._HOMES[name])  # type: ignore[attr-defined]
+    return getattr(home, name)

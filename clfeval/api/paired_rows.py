@@ -311,9 +311,10 @@ def _joined_report(
 
 def _estimated_measures(model_rows: Sequence[Row]) -> list[str]:
     """Return the measures of report that have a value in any row of a model."""
+    names = dict.fromkeys(name for row in model_rows for name in row)
     return [
         name
-        for name in dict.fromkeys(name for row in model_rows for name in row)
+        for name in names
         if _is_measure_of_report(name) and any(_has_estimate(row.get(name)) for row in model_rows)
     ]
 

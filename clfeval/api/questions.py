@@ -258,8 +258,11 @@ class Questions:
 
     def _mend(self, first: ClfevalError, options: Mapping[str, Any]) -> MendedChain:
         """Apply fixes one after the other, until a reading is asked for or nothing is left."""
-        fixes, errors, messages = dict(options), [first], {str(first)}
-        last, settled = first, False
+        fixes = dict(options)
+        errors = [first]
+        messages = {str(first)}
+        last = first
+        settled = False
         while not last.readings and self._fixes_of(last) and len(messages) < MOST:
             fixes = with_fixes(fixes, self._fixes_of(last))
             error = self._open(fixes)

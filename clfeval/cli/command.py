@@ -207,20 +207,15 @@ def compute_command(command: Command, tables: Sequence[str], values: Mapping[str
             print_notes(table.described())
 
     def compute() -> Document:
-        from clfeval.api.baseline import compute_with_gates
+        from clfeval.api.baseline import Listeners, check_with_gates, compute_with_gates
         from clfeval.api.texts import fill_result
 
         write = partial(command_line_with_fixes, sys.argv[1:], options)
-        result = compute_with_gates(
-            command,
-            tables or None,
-            settings,
-            limits,
-            (print_reading, print_reading),
-            write,
-            label=history.label,
-            dry=dry_run,
-        )
+        listeners = Listeners(print_reading, print_reading, write)
+        arguments = (command, tables or None, settings, limits, listeners)
+        if dry_run:
+            return fill_result(check_with_gates(*arguments), fill_for_shell)
+        result = compute_with_gates(*arguments, label=history.label)
         return fill_result(result, fill_for_shell)
 
     files = (settings.get(option.name) for option in options if option.opt.reads)

@@ -97,13 +97,15 @@ class Change:
 
     def _farther(self, aim: float | None) -> float:
         """Return the increase of the distance from the target; 0 where it is not known."""
-        old, new, d = self.old.value, self.new.value, self.difference.value or 0.0
+        old = self.old.value
+        new = self.new.value
+        d = self.difference.value or 0.0
         if aim is None or old is None or new is None:
             return 0.0
         if (old - aim) * (new - aim) < 0:  # on two sides: only if clearly farther
             low, high = self.difference.low, self.difference.high
-            reach = d - (low or 0.0) if d > 0 else (high or 0.0) - d
-            if not abs(new + old - 2 * aim) > reach:
+            half_width = d - (low or 0.0) if d > 0 else (high or 0.0) - d
+            if not abs(new + old - 2 * aim) > half_width:
                 return 0.0
         return abs(new - aim) - abs(old - aim)
 

@@ -46,10 +46,10 @@ _MIN_DRAWS, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
 _SINGLE = 10**5  # pairs from which on differences of draws have 24 bits
 _EQUAL = 1e-9  # of the spread of draws: equal
 
-PairPlaces = Sequence[tuple[int, int]]
+PairPositions = Sequence[tuple[int, int]]
 
 
-def family_pairs(reference: str | None, models: Sequence[str]) -> PairPlaces:
+def family_pairs(reference: str | None, models: Sequence[str]) -> PairPositions:
     """Return the pairs of a family, by index: each model with the reference, or any two.
 
     Of `old:*` each `NAME:MODEL` with `old:MODEL`. Without a reference, any two.
@@ -128,7 +128,7 @@ class PairFamily:
 
 def adjusted_family(
     estimates: PairedEstimates,
-    pairs: PairPlaces,
+    pairs: PairPositions,
     *,
     level: float,
     seed: int,
@@ -224,8 +224,8 @@ class BestSet:
     tied (k,): not significantly worse than the leader, adjusted for all pairs; the set holds the
     best model with probability `level` at least. comparable (k,): see `comparable_pairs`, with the
     leader. first (k,): share of joint draws in which each is best. low_rank, high_rank (k,):
-    confidence limits of the rank. leader, second: places of the largest values. optimism: selection
-    bias of the best of k. detectable: difference of the first two, NaN if unknown.
+    confidence limits of the rank. leader, second: positions of the largest values. optimism:
+    selection bias of the best of k. detectable: difference of the first two, NaN if unknown.
     """
 
     models: tuple[str, ...]
@@ -270,12 +270,13 @@ def best_set(
     winner = values.argmax(axis=1)
     gains = values[np.arange(len(values)), winner] - x[winner]
     optimism = float(gains.mean()) if k > 1 else 0.0
-    places = np.arange(k)
-    second = int(np.where(places == leader, -np.inf, x).argmax())
+    positions = np.arange(k)
+    second = int(np.where(positions == leader, -np.inf, x).argmax())
     return BestSet(
         estimates.models,
         ~worse[:, leader],
-        comparable_pairs(estimates, np.full(k, leader), places, level=level) | (places == leader),
+        comparable_pairs(estimates, np.full(k, leader), positions, level=level)
+        | (positions == leader),
         _shares_of_first(values),
         1 + worse.sum(axis=1),
         k - worse.sum(axis=0),
@@ -462,7 +463,7 @@ def slice_reference_rows(
         changes = list[Change]()
         for label, estimates in by_slice.items():
             rows, is_tested = sizes[label]
-            positions: PairPlaces = family_pairs(model, estimates.models) if is_tested else ()
+            positions: PairPositions = family_pairs(model, estimates.models) if is_tested else ()
             family = adjusted_family(estimates, positions, level=level, seed=seed, alone=True)
             if family is not None:
                 pairs += [(label, estimates, pair) for pair in family.pairs]

@@ -66,14 +66,17 @@ class LabelSwaps:
             p[pairs] = self._p_values_of_size(positives, negatives, pairs)
         return p
 
-    def _pair_cells(self, place: int, first: Ints, second: Ints) -> PairCells:
-        """Return the rows of one class that pairs of models predict positive."""
-        votes = self.votes[place].astype(np.float64)  # whose product is quick
-        weighted = votes * self.n[place][:, None]
-        first_models, first_places = np.unique(first, return_inverse=True)
-        second_models, second_places = np.unique(second, return_inverse=True)
+    def _pair_cells(self, side: int, first: Ints, second: Ints) -> PairCells:
+        """Return the rows of one class that pairs of models predict positive.
+
+        side: 0 for negatives, 1 for positives.
+        """
+        votes = self.votes[side].astype(np.float64)  # whose product is quick
+        weighted = votes * self.n[side][:, None]
+        first_models, first_positions = np.unique(first, return_inverse=True)
+        second_models, second_positions = np.unique(second, return_inverse=True)
         products = weighted[:, first_models].T @ votes[:, second_models]
-        common = products[first_places, second_places].astype(np.int64)
+        common = products[first_positions, second_positions].astype(np.int64)
         predicted_positive = weighted.sum(axis=0).astype(np.int64)
         return PairCells(
             common, predicted_positive[first] - common, predicted_positive[second] - common
@@ -92,8 +95,8 @@ class LabelSwaps:
         values = self._values(tp, fp)
         with np.errstate(invalid="ignore"):  # of an infinite ratio less another one
             swapped = np.abs(values - values[:, ::-1, ::-1])
-        places = np.arange(len(pairs)), positives.first_only[pairs], negatives.first_only[pairs]
-        observed = swapped[places][:, None, None]
+        unswapped = np.arange(len(pairs)), positives.first_only[pairs], negatives.first_only[pairs]
+        observed = swapped[unswapped][:, None, None]
         is_smaller = swapped < observed * (1 - _ROUNDING)
         is_equal = np.isclose(swapped, observed, rtol=_ROUNDING, atol=0.0)
         extremeness = np.where(is_smaller, 0.0, np.where(is_equal, 0.5, 1.0))
@@ -139,8 +142,8 @@ def _pairs_of_equal_size(positives: Ints, negatives: Ints) -> Iterator[Ints]:
     most = rows.max(axis=1)
     tested = np.flatnonzero((most > 0) & (most <= MOST_SWAPPED))
     sizes, group = np.unique(rows[tested], axis=0, return_inverse=True)
-    for place, (c, e) in enumerate(sizes.tolist()):
-        pairs = tested[group.ravel() == place]
+    for number, (c, e) in enumerate(sizes.tolist()):
+        pairs = tested[group.ravel() == number]
         step = max(1, _NUMBERS_AT_ONCE // ((c + 1) * (e + 1)))
         for start in range(0, len(pairs), step):
             yield pairs[start : start + step]

@@ -217,7 +217,7 @@ class Document:
             **{name: document[name] for name in plain if name in document},
             "inputs": _read_records(InputFile, document["inputs"]),
             "tables": {
-                name: [{key: _restore_estimate(row[key]) for key in row} for row in rows]
+                name: [_restore_row(row) for row in rows]
                 for name, rows in document["tables"].items()
             },
             "gates": _read_records(Gate, document["gates"]),
@@ -310,6 +310,11 @@ def _with_models(sentence: Mapping[str, Any]) -> Mapping[str, Any]:
 def refuse_nonfinite(word: str) -> Any:
     """Raise ValueError for NaN and infinite numbers, which JSON does not have."""
     raise ValueError(f"holds {word}, which is not a JSON number")
+
+
+def _restore_row(row: Mapping[str, object]) -> Row:
+    """Return a row with its estimates."""
+    return {name: _restore_estimate(cell) for name, cell in row.items()}
 
 
 def _restore_estimate(cell: object) -> Cell:

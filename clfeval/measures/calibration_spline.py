@@ -106,12 +106,12 @@ def fit_spline(
     """
     rows = positives + negatives
     rarer = min(positives.sum(), negatives.sum()) / row
-    places = choose_knots(x, rows, rarer, row, knots)
-    basis = spline_basis(x, places)
+    knot_positions = choose_knots(x, rows, rarer, row, knots)
+    basis = spline_basis(x, knot_positions)
     tables = positives[None], negatives[None]
     coefficients = fit_logistic(basis, *tables)
     _, _, curvature = log_likelihood(basis, *tables, coefficients)
-    return SplineFit(places, coefficients[0], curvature[0])
+    return SplineFit(knot_positions, coefficients[0], curvature[0])
 
 
 def curve_values(
@@ -178,8 +178,8 @@ def _smooth_values(
     sizes = np.searchsorted(limits, rarer, side="right")
     for size in np.unique(sizes):
         tables = np.flatnonzero(sizes == size)
-        places = choose_knots(x, rows, float(rarer[tables[0]]), row, knots)
-        basis = spline_basis(x, places)
+        knot_positions = choose_knots(x, rows, float(rarer[tables[0]]), row, knots)
+        basis = spline_basis(x, knot_positions)
         coefficients = fit_logistic(basis, positives[tables], negatives[tables])
         with np.errstate(over="ignore"):
             values[tables] = 1 / (1 + np.exp(-(coefficients @ basis)))

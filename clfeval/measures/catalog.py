@@ -262,10 +262,14 @@ _FORMULAS = (
     {"ordinal MSE": "ordinal_mse", "square root of the ordinal MSE": "ordinal_rmse"},
     {"mutual information": "mutual_information", "mutual information / H(truth)": "ic"},
 )
-EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
-    {name: formula for formula, names in line.items() for name in names.split()}
-    for line in _FORMULAS
-)
+
+
+def _formulas_by_name(line: Mapping[str, str]) -> dict[str, str]:
+    """Return the formula of each measure of a line."""
+    return {name: formula for formula, names in line.items() for name in names.split()}
+
+
+EQUIVALENCES: tuple[dict[str, str], ...] = tuple(map(_formulas_by_name, _FORMULAS))
 
 
 def measure_of_column(name: str) -> Measure | None:

@@ -45,10 +45,11 @@ def isotonic_shares(scores: Counts, positives: Counts, negatives: Counts) -> Iso
         np.add.reduceat(part, first) if len(first) else part for part in (positives, negatives)
     ]
     starts, shares, rows = _pool_violators(*(column[None] for column in columns))
-    places = np.append(first, len(scores))[starts]
+    block_starts = np.append(first, len(scores))[starts]
     if not rows.any():
-        places, shares, rows = places[:0], shares[:0], rows[:0]
-    return IsotonicBlocks(places, np.append(places[1:], len(scores))[: len(places)], shares, rows)
+        block_starts, shares, rows = block_starts[:0], shares[:0], rows[:0]
+    stops = np.append(block_starts[1:], len(scores))[: len(block_starts)]
+    return IsotonicBlocks(block_starts, stops, shares, rows)
 
 
 def isotonic_values(scores: Counts, positives: Counts, negatives: Counts) -> Floats:

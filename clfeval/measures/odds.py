@@ -74,6 +74,12 @@ def expected_cost(t: Confusion, stakes: OutcomeCosts) -> Floats:
     return divide(cost, t.total)
 
 
+def _cost_terms(p: Floats, n: Floats, stakes: OutcomeCosts) -> tuple[Floats, Floats, Floats]:
+    """Return the cost as a, b and shift of a tp + b fp + shift, p and n the class shares."""
+    shift = p * stakes.fn - n * stakes.tn
+    return -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn), shift
+
+
 def net_benefit(t: Confusion, stakes: OutcomeCosts) -> Floats:
     """Return the net benefit TP / M - w FP / M with the exchange rate w; best high.
 
@@ -188,8 +194,7 @@ TUNED = (
             "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, per row",
             "Elkan 2001, IJCAI 17:973", ("cost",), best="min", low=-inf, high=inf,
             takes=("stakes",),
-            terms=lambda p, n, stakes: (-p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
-                                        p * stakes.fn - n * stakes.tn)),
+            terms=_cost_terms),
     Measure("net_benefit", "net benefit", net_benefit, "confusion",
             ("too_few_rows", "certain_threshold"), "linear",
             "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",

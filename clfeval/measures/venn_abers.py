@@ -38,8 +38,8 @@ class VennAbersCalibrator:
     def limits(self, p: ArrayLike) -> tuple[Floats, Floats]:
         """Return p0 and p1 of probabilities of any shape; ValueError outside 0..1."""
         scores = check_probabilities(p)
-        places = sum(np.searchsorted(self.scores, scores, side) for side in ("left", "right"))
-        return np.asarray(self.low[places]), np.asarray(self.high[places])
+        positions = sum(np.searchsorted(self.scores, scores, side) for side in ("left", "right"))
+        return np.asarray(self.low[positions]), np.asarray(self.high[positions])
 
     def calibrate(self, p: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of any shape; ValueError outside 0..1."""
@@ -58,11 +58,11 @@ class VennAbersCalibrator:
         if missing := [name for name in _PARAMETERS if name not in parameters]:
             raise ValueError(f"{missing[0]} is missing")
         scores, low, high = (np.array(parameters[name], np.float64) for name in _PARAMETERS)
-        places = 2 * len(scores) + 1
+        size = 2 * len(scores) + 1
         if not (np.diff(check_probabilities(scores)) > 0).all():
             raise ValueError("scores do not rise from 0 to 1")
-        if low.shape != (places,) or high.shape != (places,):
-            raise ValueError(f"p0 and p1 are not {places} numbers each")
+        if low.shape != (size,) or high.shape != (size,):
+            raise ValueError(f"p0 and p1 are not {size} numbers each")
         limits = check_probabilities([low, high])
         if (np.diff(limits) < 0).any() or (low > high).any():
             raise ValueError("p0 and p1 do not rise, p0 below p1")
@@ -90,8 +90,8 @@ def fit_venn_abers(
     )
     changes = (np.diff(low) != 0) | (np.diff(high) != 0)
     is_step = changes[::2] | changes[1::2]
-    places = np.append(0, np.add.outer(2 * np.flatnonzero(is_step), (1, 2)))
-    return VennAbersCalibrator(x[starts][is_step], low[places], high[places])
+    positions = np.append(0, np.add.outer(2 * np.flatnonzero(is_step), (1, 2)))
+    return VennAbersCalibrator(x[starts][is_step], low[positions], high[positions])
 
 
 def new_row_shares(
@@ -121,8 +121,8 @@ def _slopes_of_positive(
 ) -> tuple[Floats, Floats]:
     """Return rise and run of p1 at each place, (2 m + 1,) each."""
     rows, hits = ([0, *accumulate(part.tolist())] for part in (positives + negatives, positives))
-    places, rises, runs = np.array(_lines_below(rows, hits, row_weight)).T
-    lengths = np.diff(places, append=2 * len(rows) - 1).astype(np.int64)
+    positions, rises, runs = np.array(_lines_below(rows, hits, row_weight)).T
+    lengths = np.diff(positions, append=2 * len(rows) - 1).astype(np.int64)
     return np.repeat(rises, lengths), np.repeat(runs, lengths)
 
 

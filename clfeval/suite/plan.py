@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from json import dumps
 from typing import Any
 
-from clfeval.api.baseline import compute_with_gates
+from clfeval.api.baseline import Listeners, check_with_gates
 from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.evaluate import gate_evaluation
 from clfeval.compare.gates.kinds import KINDS, limit_kind
@@ -218,14 +218,12 @@ def read_run_table(run: Run, dry_results: dict[str, Document]) -> Document:
     reading_options = {name: v for name, v in run.options.items() if name in reading_names}
     key = repr((run.command, run.files, reading_options))
     if key not in dry_results:
-        dry_results[key] = compute_with_gates(
+        dry_results[key] = check_with_gates(
             command,
             list(run.files) or None,
             {**run.options, "dry_run": True},
             Gates(),
-            (_ignore, _ignore),
-            partial(keys_to_add, run),
-            label=None,
+            Listeners(_ignore, _ignore, partial(keys_to_add, run)),
         )
     return dry_results[key]
 

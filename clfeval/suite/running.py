@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from clfeval import __version__
-from clfeval.api.baseline import compute_with_gates, history_entries
+from clfeval.api.baseline import Listeners, compute_with_gates, history_entries
 from clfeval.api.result import Result
 from clfeval.api.texts import fill_result
 from clfeval.compare.gates.kinds import KINDS, gate_sentence
@@ -249,8 +249,7 @@ def _compute_run(
             table,
             run.options,
             gates,
-            (listen, lambda _: None),
-            partial(planning.keys_to_add, run),
+            Listeners(listen, lambda _: None, partial(planning.keys_to_add, run)),
             label=label,
             run=run.name,
         )

@@ -127,7 +127,7 @@ def test_lines_without_an_interval_do_not_count() -> None:
     path.append(line("W5", truth="ids:5", m=measured(0.8, SE)))
     series = measure_series(path, "m", row_sets(path), level_scales(path, 0.95))
     assert series is not None
-    assert series.places == [4, 5]
+    assert series.positions == [4, 5]
 
 
 def test_intervals_of_another_level_are_scaled() -> None:

@@ -435,7 +435,8 @@ def result_lines(
     """
     standard_errors = {}
     for row in result.unsliced_rows("measures"):
-        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
+        se = row.get("se")
+        if "model" in row and isinstance(se, (int, float)) and isfinite(se):
             standard_errors[row["model"], row["measure"]] = se
     met: dict[str | None, dict[str, bool]] = {}
     limits: dict[str | None, dict[str, float]] = {}

@@ -26,12 +26,12 @@ MISSING_MEASURE = HistoryMeasure(None)
 class MeasureSeries:
     """The estimates of a measure in the n lines of a model that have an interval.
 
-    places: of the lines. limits: value, lower and upper limit, (3, n). weights: 1 / width of
+    positions: of the lines. limits: value, lower and upper limit, (3, n). weights: 1 / width of
     the interval², (n,). rows: the number of the set of rows of each line, (n,).
     """
 
     measure: str
-    places: Sequence[int]
+    positions: Sequence[int]
     limits: Floats
     weights: Floats
     rows: Ints
@@ -128,12 +128,12 @@ def _points_of_model(
     for estimates, split, change in zip(series, splits, changes, strict=True):
         if change.p is None:
             continue
-        place = estimates.places[split]
+        position = estimates.positions[split]
         yield ChangePoint(
             estimates.measure,
-            path[estimates.places[0]],
-            path[place - 1],
-            path[place],
+            path[estimates.positions[0]],
+            path[position - 1],
+            path[position],
             last,
             float(estimates.limits[0, split]),
             replace(change, p=largest_change_p(change.p, estimates)),
@@ -148,13 +148,13 @@ def row_sets(lines: Sequence[HistoryLine]) -> Ints:
     """
     numbers: dict[object, int] = {}
     sets = np.arange(len(lines))
-    for place, line in enumerate(lines):
+    for position, line in enumerate(lines):
         files = line.data if line.data and None not in line.data else None
         keys = [key for key in (line.truth, files) if key is not None]
         if keys:
-            sets[place] = numbers.get(keys[0], place)
+            sets[position] = numbers.get(keys[0], position)
         for key in keys:
-            numbers.setdefault(key, int(sets[place]))
+            numbers.setdefault(key, int(sets[position]))
     return sets
 
 
@@ -179,19 +179,19 @@ def measure_series(
     limits = np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64)
     with np.errstate(all="ignore"):
         widths = limits[:, 2] - limits[:, 1]
-    places = np.flatnonzero((widths > 0) & (widths < np.inf) & np.isfinite(limits[:, 0]))
-    values = limits[places, 0]
-    repeated = (values[1:] == values[:-1]) & (rows[places[1:]] == rows[places[:-1]])
-    places = np.delete(places, 1 + np.flatnonzero(repeated))
-    if len(places) < 2:
+    positions = np.flatnonzero((widths > 0) & (widths < np.inf) & np.isfinite(limits[:, 0]))
+    values = limits[positions, 0]
+    repeated = (values[1:] == values[:-1]) & (rows[positions[1:]] == rows[positions[:-1]])
+    positions = np.delete(positions, 1 + np.flatnonzero(repeated))
+    if len(positions) < 2:
         return None
-    value, low, high = limits[places].T
-    scale = scales[places]
+    value, low, high = limits[positions].T
+    scale = scales[positions]
     lower = value - scale * np.maximum(value - low, 0.0)
     upper = value + scale * np.maximum(high - value, 0.0)
     widths = np.clip(upper - lower, SMALLEST_WIDTH, 1 / SMALLEST_WIDTH)
     return MeasureSeries(
-        measure, places.tolist(), np.array([value, lower, upper]), widths**-2.0, rows[places]
+        measure, positions.tolist(), np.array([value, lower, upper]), widths**-2.0, rows[positions]
     )
 
 

@@ -83,17 +83,17 @@ MeasureStep = tuple[HistoryLine, HistoryLine, str]  # a line, a later line, a me
 
 def changes_between(steps: Sequence[MeasureStep]) -> list[Change]:
     """Return the change of each measure from line to line, as of two independent samples."""
-    places: dict[float, list[int]] = {}
-    for place, (_, line, _) in enumerate(steps):
-        places.setdefault(line.level or LEVEL, []).append(place)
+    positions: dict[float, list[int]] = {}
+    for position, (_, line, _) in enumerate(steps):
+        positions.setdefault(line.level or LEVEL, []).append(position)
     changes: dict[int, Change] = {}
-    for level, places_of_level in places.items():
-        pairs = [_measured_pair(*steps[place]) for place in places_of_level]
+    for level, level_positions in positions.items():
+        pairs = [_measured_pair(*steps[position]) for position in level_positions]
         computed = changes_of_independent(pairs, level=level)
-        changes |= zip(places_of_level, computed, strict=True)
+        changes |= zip(level_positions, computed, strict=True)
     return [
-        _change_of_same_settings(changes[place], earlier, line)
-        for place, (earlier, line, _) in enumerate(steps)
+        _change_of_same_settings(changes[position], earlier, line)
+        for position, (earlier, line, _) in enumerate(steps)
     ]
 
 

@@ -108,16 +108,16 @@ def _point_answers(trend: Trend, verdicts: Collection[str]) -> Iterator[Answer]:
     Changes without a direction of a model that became worse are counted in its sentence.
     """
     harmed = {point.model for point in trend.points if point.verdict == WORSE}
-    places: dict[tuple[str, str], list[int]] = {}
+    positions: dict[tuple[str, str], list[int]] = {}
     for verdict in verdicts:
-        for place, point in enumerate(trend.points):
+        for position, point in enumerate(trend.points):
             is_counted = verdict == CHANGED and point.model in harmed
             if point.verdict == verdict and not is_counted:
-                places.setdefault((verdict, point.model), []).append(place)
-    for verdict, model in [*places][:MODELS]:
-        yield _point_answer(trend, places[verdict, model])
+                positions.setdefault((verdict, point.model), []).append(position)
+    for verdict, model in [*positions][:MODELS]:
+        yield _point_answer(trend, positions[verdict, model])
     remaining: dict[str, list[str]] = {}
-    for verdict, model in [*places][MODELS:]:
+    for verdict, model in [*positions][MODELS:]:
         remaining.setdefault(OUTCOMES[verdict], []).append(model)
     for outcome, models in remaining.items():
         harm = outcome == OUTCOMES[WORSE]
@@ -125,21 +125,21 @@ def _point_answers(trend: Trend, verdicts: Collection[str]) -> Iterator[Answer]:
         yield Answer("since", text, (*models,), harm=harm)
 
 
-def _point_answer(trend: Trend, places: Sequence[int]) -> Answer:
+def _point_answer(trend: Trend, positions: Sequence[int]) -> Answer:
     """Return the sentence on change points of a model, with the values of one measure.
 
-    places: of the points, of one verdict. The measure is the leading one if it changed, else the
+    positions: of the points, of one verdict. The measure is the leading one if it changed, else the
     most significant.
     """
     lead = trend.order[0] if trend.order else ""
-    place = min(places, key=lambda place: trend.points[place].measure != lead)
-    point = trend.points[place]
+    position = min(positions, key=lambda position: trend.points[position].measure != lead)
+    point = trend.points[position]
     model = f" of {quote_if_ambiguous(point.model)}" if len(trend.series) > 1 else ""
     text = f"{_capitalized(sentence_title(point.measure))}{model} {_movement(point)}"
     difference = point.change.difference
     return Answer(
         "since",
-        f"{text}{_cause(trend, place)}.{_further_facts(trend, point, len(places) - 1)}",
+        f"{text}{_cause(trend, position)}.{_further_facts(trend, point, len(positions) - 1)}",
         (point.model,),
         point.measure,
         difference.value,
@@ -149,12 +149,12 @@ def _point_answer(trend: Trend, places: Sequence[int]) -> Answer:
     )
 
 
-def _cause(trend: Trend, place: int) -> str:
+def _cause(trend: Trend, position: int) -> str:
     """Return the words on what else changed at a change point.
 
     That the rows changed is left out where they change at each label.
     """
-    cause = trend.causes[place]
+    cause = trend.causes[position]
     labels = {str(row["label"]) for row in trend.events if row["changed"] == ROWS}
     if cause == ROWS and len(labels) == len(trend.labels) - 1:
         return ""

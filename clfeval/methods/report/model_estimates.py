@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
-from clfeval.compare.families import BestSet, PairPlaces, adjusted_family, best_set, family_pairs
+from clfeval.compare.families import BestSet, PairPositions, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import PairedEstimates, PairLimits
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.patterns import PatternCounts
@@ -414,7 +414,7 @@ def _estimates_from_draws(
 def _estimates_of_measure(
     requested: RequestedMeasure,
     numbers: Mapping[str, float | None],
-    pairs: PairPlaces,
+    pairs: PairPositions,
     draws: Mapping[ModelPair, Floats],
     fewest: float,
     settings: IntervalSettings,

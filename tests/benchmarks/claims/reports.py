@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 import clfeval
-from clfeval.api.baseline import compute_with_gates
+from clfeval.api.baseline import Listeners, compute_with_gates
 from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document
 from clfeval.methods.report.options import REPORT
@@ -22,6 +22,6 @@ def report_of(frame: pl.DataFrame, baseline: Path | None = None, **options: Any)
     options = {"truth": "truth", "id": "id", **options}
     if baseline is None:
         return clfeval.report(frame, **options)
-    silent = (lambda _: None, lambda _: None)
+    silent = Listeners(lambda _: None, lambda _: None, lambda _: "")
     gates = Gates(baseline=str(baseline))
-    return compute_with_gates(REPORT, frame, options, gates, silent, lambda _: "", label=None)
+    return compute_with_gates(REPORT, frame, options, gates, silent, label=None)
