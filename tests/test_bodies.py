@@ -20,14 +20,14 @@ MOST_PARAMETERS = 7
 MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 
 CEILINGS: Mapping[str, float] = {
-    "functions of more than 60 lines": 0,
+    "functions of more than 60 lines": 1,
     "functions of more than 100 lines": 0,
-    "functions with more than 15 locals": 57,
-    "functions with more than 7 parameters": 7,
-    "parameters of any type": 59,
-    "statements that assign several calls": 223,
-    "functions with a name that says nothing": 1203,
-    "percent of bound names that say nothing": 7.0,
+    "functions with more than 15 locals": 0,
+    "functions with more than 7 parameters": 4,
+    "parameters of any type": 57,
+    "statements that assign several calls": 0,
+    "functions with a name that says nothing": 17,
+    "percent of bound names that say nothing": 0.2,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -206,11 +206,13 @@ def check_labels_most_probable(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns
 ) -> None:
     """Raise DataError if a label next to class probabilities is not the most probable class."""
-    label, plain_readings = str(model.beside), columns.readings("plain")
+    label = str(model.beside)
+    plain_readings = columns.readings("plain")
     readings: dict[str, CellReading] = {name: plain_readings[name] for name in model.columns}
     readings[label] = columns.label(label)
     largest = nw.max_horizontal(*model.columns)
-    text, pairs = nw.col(label).cast(nw.String), zip(model.classes, model.columns, strict=True)
+    text = nw.col(label).cast(nw.String)
+    pairs = zip(model.classes, model.columns, strict=True)
     agrees = [(text == name) & (nw.col(column) >= largest) for name, column in pairs]
     differ = (~nw.any_horizontal(*agrees, ignore_nulls=True)).cast(nw.Int64).sum()
     differing = rows = 0

@@ -127,7 +127,8 @@ class Buckets:
 
     def subtract(self, part: Buckets, place: Ints) -> Buckets:
         """Return the groups without those of a part, at `place`; their ranges are those of all."""
-        m1, m2 = self.m1.copy(), self.m2.copy()
+        m1 = self.m1.copy()
+        m2 = self.m2.copy()
         m1[:, place] -= part.m1
         m2[:, place] -= part.m2
         return replace(self, m1=m1, m2=m2)

@@ -401,7 +401,9 @@ def merge_equal_rows(
     keep = np.arange(len(n))
     if not (n > 0).all():
         keep = np.flatnonzero(n > 0)
-        keys, n, owners = [key[keep] for key in keys], n[keep], select_owners(owners, keep)
+        keys = [key[keep] for key in keys]
+        n = n[keep]
+        owners = select_owners(owners, keep)
     order = np.lexsort(keys[::-1])
     new = np.zeros(len(order), bool)
     new[:1] = True

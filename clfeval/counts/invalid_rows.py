@@ -99,7 +99,8 @@ def raise_found_problems(
 
     In the order of the files; `declared`: labels that are probably classes.
     """
-    problems, totals = list[Problem](), Counter[str]()
+    problems = list[Problem]()
+    totals = Counter[str]()
     for frame, checks in looks:
         problems_of_frame, counts = run_checks(frame, checks)
         problems += problems_of_frame
@@ -107,7 +108,8 @@ def raise_found_problems(
     if not problems:
         return
     if all(problem.row is None for problem in problems):  # of some rows of Spark
-        problems, totals = list(dict.fromkeys(problems)), Counter()
+        problems = list(dict.fromkeys(problems))
+        totals = Counter()
     order = [file.name for file in files]
     problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
     fixes: dict[str, Any] = {}

@@ -245,7 +245,8 @@ def _may_rank_alike(groups: ScoreGroups, earlier: ScoreGroups) -> bool:
     They cannot where below some score of one there are more positives, but fewer negatives, than
     below some score of the other one.
     """
-    path, earlier_path = groups.path(), earlier.path()
+    path = groups.path()
+    earlier_path = earlier.path()
     later = np.searchsorted(earlier_path[0], path[0], side="right")
     sooner = np.searchsorted(earlier_path[0], path[0], side="left") - 1
     negatives = earlier_path[1]
@@ -343,7 +344,8 @@ def _edges_between(groups: ScoreGroups, cut: float) -> Edges:
     values, digits = _grid()
     if np.isfinite(cut) and cut not in values:
         place = int(np.searchsorted(values, cut))
-        values, digits = np.insert(values, place, cut), np.insert(digits, place, LONGEST)
+        values = np.insert(values, place, cut)
+        digits = np.insert(digits, place, LONGEST)
     places = np.searchsorted(groups.low, values)
     divides = (places > 0) & (places < len(groups.low))
     divides &= groups.high[np.maximum(places - 1, 0)] < values

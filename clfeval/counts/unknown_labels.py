@@ -55,7 +55,8 @@ def refuse_mixed_predictions(settled: CountSettings, truth_labels: Sequence[str]
     if not columns.answer:
         return
     names = [model.name for model in columns.models]
-    model, answer = column_as_text(str(columns.naming)), column_as_text(columns.answer)
+    model = column_as_text(str(columns.naming))
+    answer = column_as_text(columns.answer)
     rows = settled.numbered_rows(m=model, a=answer).drop_nulls()
     every = rows.group_by("m", maintain_order=True).agg(
         label=text.is_in(list(truth_labels)).all(), score=column_as_number("a").is_not_null().all()

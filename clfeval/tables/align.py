@@ -497,7 +497,8 @@ def _compare(
     """
     a, b = cells["a"], cells["b"]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
-        a, b = a.cast(pl.String), b.cast(pl.String)
+        a = a.cast(pl.String)
+        b = b.cast(pl.String)
     differs = a.ne_missing(b)
     if not differs.any():
         return

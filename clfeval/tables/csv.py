@@ -364,9 +364,9 @@ def compute_fingerprint(source: SourceFile) -> Fingerprint:
     digest = sha256()
     size = 0
     counts = dict.fromkeys((ord("\n"), ord("\r"), ord(source.delimiter), ord('"')), 0)
-    has_nul = bad_utf8 = False
-    is_ascii, last = True, b"\n"
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    encoding = _Utf8Check()
+    has_nul = False
+    last = b"\n"
     with source.path.open("rb", buffering=0) as stream:
         if source.comments and source.sha256 is None:
             digest.update(source.comments)
@@ -379,15 +379,9 @@ def compute_fingerprint(source: SourceFile) -> Fingerprint:
                 for byte in counts:
                     counts[byte] += int(np.count_nonzero(view == byte))
                 has_nul = has_nul or b"\0" in chunk
-                if not bad_utf8 and not (chunk.isascii() and not decoder.getstate()[0]):
-                    is_ascii = False
-                    try:
-                        decoder.decode(chunk)
-                    except UnicodeDecodeError:
-                        bad_utf8 = True
+                encoding.read(chunk)
             size += len(chunk)
             last = chunk[-1:]
-    bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # an incomplete character at the end
     newlines, returns, delimiters, quotes = counts.values()
     return Fingerprint(
         source.sha256 or digest.hexdigest(),
@@ -396,7 +390,32 @@ def compute_fingerprint(source: SourceFile) -> Fingerprint:
         returns,
         delimiters,
         quotes,
-        is_ascii,
+        encoding.is_ascii,
         last == b"\n",
-        has_nul or bad_utf8,
+        has_nul or encoding.is_broken,
     )
+
+
+class _Utf8Check:
+    """Whether the bytes of a file, read in pieces, are ASCII, and whether they are UTF-8."""
+
+    def __init__(self) -> None:
+        """Begin before the first piece."""
+        self.is_ascii = True
+        self._is_invalid = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def read(self, chunk: bytes) -> None:
+        """Look at the next piece."""
+        if self._is_invalid or (chunk.isascii() and not self._decoder.getstate()[0]):
+            return
+        self.is_ascii = False
+        try:
+            self._decoder.decode(chunk)
+        except UnicodeDecodeError:
+            self._is_invalid = True
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether bytes so far are no UTF-8, or end within a character."""
+        return self._is_invalid or bool(self._decoder.getstate()[0])

@@ -324,7 +324,8 @@ def _await_server(address: str) -> None:
 
     Errors: those of pyspark, for an address that is not one.
     """
-    grpc, client = import_module("grpc"), import_module("pyspark.sql.connect.client")
+    grpc = import_module("grpc")
+    client = import_module("pyspark.sql.connect.client")
     channel = client.DefaultChannelBuilder(address).toChannel()
     try:
         grpc.channel_ready_future(channel).result(timeout=PATIENCE)

@@ -39,7 +39,8 @@ class LazyModule:
 
 
 if not TYPE_CHECKING:
-    nw, pl = LazyModule("narwhals"), LazyModule("polars")
+    nw = LazyModule("narwhals")
+    pl = LazyModule("polars")
 
 
 def engine_errors() -> tuple[type[Exception], ...]:

@@ -571,7 +571,8 @@ def split_path(text: str) -> tuple[str | None, str]:
     if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
         return None, text
     for i in range(1, len(parts)):
-        name, path = "=".join(parts[:i]), "=".join(parts[i:])
+        name = "=".join(parts[:i])
+        path = "=".join(parts[i:])
         if path == "-" or os.path.exists(path) or glob.glob(path):
             return name, path
     return parts[0], text.removeprefix(f"{parts[0]}=")
@@ -589,19 +590,3 @@ def table_paths(table: object) -> list[str]:
         if not isinstance(path, (str, os.PathLike)):
             raise not_a_table_error(path)
     return [os.fspath(path) for path in table]
-
-
-def refuse_named_tables(table: object) -> None:
-    """Raise for named tables without --join."""
-    table_names = [split_path(path)[0] for path in table_paths(table)]
-    if isinstance(table, Mapping):
-        table_names = [
-            name
-            for name, value in table.items()
-            if isinstance(value, (str, os.PathLike)) or hasattr(type(value), "columns")
-        ]
-    if names := [str(name) for name in table_names if name is not None]:
-        message = f"{list_names(names, 3)}: named files are joined by row id"
-        raise UsageError.new(
-            message, "bad-option", hint=f"add {OPTION}--join COLUMN{END} to name the id column"
-        )

@@ -130,17 +130,8 @@ def read_parquet_files(
     """
     files = _expand(paths)
     keys = _partition_keys(paths, files)
-    parts = dict[Any, list[str]]()
     above = [key for key in _keys(files[0]) if keys and key not in keys]
-    first_names = {key.lower(): key for key in keys}
-    types = dict[str, dict[Any, str]]()
-    for file in files:
-        columns = _schema(file)
-        for name, kind in columns:
-            _refuse_equal_name(file, name, first_names.setdefault(name.lower(), name), above)
-            types.setdefault(name, {}).setdefault(kind, file)
-        schema = tuple((name, kind) for name, kind in columns if name not in keys)
-        parts.setdefault(schema, []).append(file)
+    parts, types = _files_by_schema(files, keys, above)
     ignored = match_names(paths[0], [*types, *keys], roles.ignore, kind="column")
     drifting = {name: kinds for name, kinds in types.items() if name not in keys}
     casts = _common_types(drifting, ignored)
@@ -149,14 +140,39 @@ def read_parquet_files(
     frames = list[Frame]()
     for schema, part_files in parts.items():
         frame = nw.from_native(read(part_files, keys, above)).lazy()
-        drift = [name for name, _ in schema if name in casts]
-        if drift:
-            frame = with_shortest_decimals(frame, drift).with_columns(
-                nw.lit("").alias(name) if name in ignored else nw.col(name).cast(casts[name])
-                for name in drift
-            )
-        frames.append(frame)
+        part_casts = {name: casts[name] for name, _ in schema if name in casts}
+        frames.append(_with_types(frame, part_casts, ignored))
     return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
+
+
+def _files_by_schema(
+    files: Sequence[str], keys: Sequence[str], above: Sequence[str]
+) -> tuple[dict[Any, list[str]], dict[str, dict[Any, str]]]:
+    """Return the files of each schema, without keys, and by column a file of each type.
+
+    above: the parts of the path above the folder.
+    """
+    parts = dict[Any, list[str]]()
+    types = dict[str, dict[Any, str]]()
+    first_names = {key.lower(): key for key in keys}
+    for file in files:
+        columns = _schema(file)
+        for name, kind in columns:
+            _refuse_equal_name(file, name, first_names.setdefault(name.lower(), name), above)
+            types.setdefault(name, {}).setdefault(kind, file)
+        schema = tuple((name, kind) for name, kind in columns if name not in keys)
+        parts.setdefault(schema, []).append(file)
+    return parts, types
+
+
+def _with_types(frame: Frame, casts: Mapping[str, Any], ignored: Collection[str]) -> Frame:
+    """Return a frame with columns of other types; those that are ignored are empty texts."""
+    if not casts:
+        return frame
+    return with_shortest_decimals(frame, casts).with_columns(
+        nw.lit("").alias(name) if name in ignored else nw.col(name).cast(kind)
+        for name, kind in casts.items()
+    )
 
 
 def _common_types(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import chain
 from typing import Any
 
-from clfeval.errors import ClfevalError, DataError, Problem, bad_option, unknown_column_error
+from clfeval.errors import (
+    ClfevalError,
+    DataError,
+    Problem,
+    UsageError,
+    bad_option,
+    list_names,
+    unknown_column_error,
+)
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables import engines, invalid_cells, row_selection
@@ -18,7 +27,6 @@ from clfeval.tables.input import (
     JOIN_NOTHING,
     Input,
     parse_facets,
-    refuse_named_tables,
     split_path,
     table_paths,
 )
@@ -106,7 +114,7 @@ def _place_in_files(error: ClfevalError, table: TableFile) -> None:
 def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
-    refuse_named_tables(tables)
+    _refuse_named_tables(tables)
     if roles.engine != "spark" and roles.spark_conf:
         message = f"{OPTION}--spark-conf{END} needs {OPTION}--engine spark{END}"
         raise bad_option(message, "add it, or leave both out")
@@ -170,3 +178,19 @@ def open_predictions(
             file, roles = expand(files[0], predictions.columns.naming, roles)
             predictions = recognise_predictions((file,), roles)
         yield predictions
+
+
+def _refuse_named_tables(table: object) -> None:
+    """Raise for named tables without --join."""
+    table_names = [split_path(path)[0] for path in table_paths(table)]
+    if isinstance(table, Mapping):
+        table_names = [
+            name
+            for name, value in table.items()
+            if isinstance(value, (str, os.PathLike)) or hasattr(type(value), "columns")
+        ]
+    if names := [str(name) for name in table_names if name is not None]:
+        message = f"{list_names(names, 3)}: named files are joined by row id"
+        raise UsageError.new(
+            message, "bad-option", hint=f"add {OPTION}--join COLUMN{END} to name the id column"
+        )

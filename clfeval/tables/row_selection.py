@@ -489,9 +489,11 @@ def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
     if len(files) < 2:
         message = f"{OPTION}--run-files{END} needs several files, but only one is given"
         raise bad_option(message, f"name several files, or add {OPTION}--run COLUMN{END}")
-    often, numbers, named_files = Counter(file.display_name for file in files), Counter[str](), []
+    times = Counter(file.display_name for file in files)
+    numbers = Counter[str]()
+    named_files = []
     for file in files:
         numbers[file.display_name] += 1
-        number = f" ({numbers[file.display_name]})" if often[file.display_name] > 1 else ""
+        number = f" ({numbers[file.display_name]})" if times[file.display_name] > 1 else ""
         named_files.append(replace(file, run=f"{file.display_name}{number}"))
     return tuple(named_files)

@@ -291,7 +291,8 @@ def _count_soon(name: str, text: str) -> None:
     """Raise early for too many values, with the faster parser in C if there is one."""
     import yaml
 
-    counter, loader = Composer(name, iter(())), getattr(yaml, "CSafeLoader", None)
+    counter = Composer(name, iter(()))
+    loader = getattr(yaml, "CSafeLoader", None)
     with suppress(yaml.YAMLError):  # the other parser reports it
         for event in yaml.parse(text, Loader=loader) if loader else ():
             counter.count(

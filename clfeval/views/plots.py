@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from itertools import chain, islice
 from math import ceil, cos, floor, pi, sin
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
@@ -31,6 +31,9 @@ from clfeval.views.canvas import (
 )
 from clfeval.views.table_layout import fill_for_caller
 from clfeval.views.terminal import TENTHS, TICKS, height_ticks, odds_ticks
+
+if TYPE_CHECKING:
+    from plotext._plotter import plot as plotext_plot
 
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
@@ -154,7 +157,7 @@ def _points_of(series: Series) -> Iterator[Point]:
     return chain.from_iterable(series.parts)
 
 
-def _draw_curves(figure: Any, chart: Chart) -> None:
+def _draw_curves(figure: plotext_plot.plot_class, chart: Chart) -> None:
     """Draw references first, then curves without a name, and the best named one last."""
     labelled, others, references = _mark_curves(chart)
     unnamed = [(OTHERS, curve) for curve in others]
@@ -165,7 +168,9 @@ def _draw_curves(figure: Any, chart: Chart) -> None:
             figure.draw(signal)
 
 
-def _draw_letters(figure: Any, chart: Chart, heights: Point, width: int) -> None:
+def _draw_letters(
+    figure: plotext_plot.plot_class, chart: Chart, heights: Point, width: int
+) -> None:
     """Draw the letter of each mark at its point, or on top; next to a letter that is there."""
     start, end = chart.x.range or (0.0, 1.0)
     low, top = heights
@@ -260,7 +265,7 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
 
 
 def _draw_cells(
-    figure: Any, grid: PointGrid, letter_of_cell: Mapping[tuple[int, int], str]
+    figure: plotext_plot.plot_class, grid: PointGrid, letter_of_cell: Mapping[tuple[int, int], str]
 ) -> None:
     """Draw letters in the middle of their cells."""
     for letter in sorted({*letter_of_cell.values()}):
@@ -299,13 +304,16 @@ def _notes_of_points(chart: Chart, series_of_cells: Iterable[Sequence[Series]]) 
 
 
 def _set_axis(
-    figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]
+    figure: plotext_plot.plot_class,
+    axis: str,
+    limits: Point,
+    ticks: tuple[Sequence[float], list[str]],
 ) -> None:
     figure.ruler(axis).lim(*limits)
     figure.ruler(axis).ticks(*ticks)
 
 
-def _new_figure(title: str, width: int, height: int) -> Any:
+def _new_figure(title: str, width: int, height: int) -> plotext_plot.plot_class:
     import plotext
 
     plotext.terminal.limit(False, False)
@@ -316,7 +324,7 @@ def _new_figure(title: str, width: int, height: int) -> Any:
     return figure
 
 
-def _figure_lines(figure: Any, color: bool) -> list[str]:
+def _figure_lines(figure: plotext_plot.plot_class, color: bool) -> list[str]:
     return str(figure.build().string(colorless=not color)).splitlines()
 
 

@@ -237,7 +237,8 @@ def _with_owners(entries: Frame, owners: Frame) -> Frame:
     """Add the class of its row to every entry; KNOWN is missing if the row has none."""
     if entries.collect_schema()[ROW] != owners.collect_schema()[ROW]:
         text = nw.col(ROW).cast(nw.String)
-        entries, owners = entries.with_columns(text), owners.with_columns(text)
+        entries = entries.with_columns(text)
+        owners = owners.with_columns(text)
     return entries.join(owners.with_columns(nw.lit(1).alias(KNOWN)), on=ROW, how="left")
 
 

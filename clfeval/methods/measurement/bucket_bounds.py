@@ -152,7 +152,8 @@ class _ScoreGroups:
     @property
     def disjoint(self) -> bool:
         """True if no two groups overlap."""
-        low, high = self.low.min(axis=0), self.high.max(axis=0)
+        low = self.low.min(axis=0)
+        high = self.high.max(axis=0)
         return bool((low[1:] > high[:-1]).all())
 
     def extreme(self, *, best: bool) -> ScoreCounts:
@@ -203,7 +204,8 @@ def _scores_with_rows(scores: Sequence[Floats], rows: Sequence[Counts]) -> Score
     used = [n > 0 for n in rows]
     positives, negatives = (n[mask] for n, mask in zip(rows, used, strict=True))
     values = np.concatenate([x[mask] for x, mask in zip(scores, used, strict=True)])
-    no_positives, no_negatives = np.zeros_like(negatives), np.zeros_like(positives)
+    no_positives = np.zeros_like(negatives)
+    no_negatives = np.zeros_like(positives)
     return ScoreCounts.from_scores(
         values, np.concatenate([positives, no_positives]), np.concatenate([no_negatives, negatives])
     )
@@ -362,17 +364,21 @@ def _loss_sums(measure: Measure, groups: _ScoreGroups, *, y: bool) -> tuple[floa
     )
     at_mean = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
     curvatures = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])
-    variance = groups.spread[i][is_present]
-    least_variance = np.maximum(variance - groups.slack[i][is_present], 0)
-    lower = at_mean.min(axis=0) + curvatures.min(axis=0) * least_variance / 2
+    variance = (groups.spread - groups.slack)[i][is_present]
+    lower = at_mean.min(axis=0) + curvatures.min(axis=0) * np.maximum(variance, 0) / 2
     at_ends = np.array([loss(low, y), loss(high, y)])
-    share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
-    chord = (1 - share) * at_ends[0] + share * at_ends[1]
-    chord += np.abs(at_mean - at_mean[::-1]).max(axis=0)
+    chord = _chord(at_ends, low, mean, high) + np.abs(at_mean - at_mean[::-1]).max(axis=0)
+    variance = groups.spread[i][is_present]
     upper = np.minimum(at_mean.max(axis=0) + curvatures.max(axis=0) * variance / 2, chord)
     upper = np.clip(upper, at_ends.min(axis=0), at_ends.max(axis=0))
     n = groups.n[i][is_present]
     return float((n * lower).sum()), float((n * upper).sum())
+
+
+def _chord(at_ends: Floats, low: Floats, mean: Floats, high: Floats) -> Floats:
+    """Return the value at the mean of the line through the values at both ends, (2, m)."""
+    share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
+    return np.asarray((1 - share) * at_ends[0] + share * at_ends[1])
 
 
 def _line_bounds(name: str, groups: _ScoreGroups) -> tuple[float, float] | None:

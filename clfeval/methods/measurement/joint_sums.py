@@ -52,7 +52,8 @@ def small_sample_scales(requested: RequestedMeasure, counts: ScoreCounts) -> dic
     """
     factors = {True: 1.0, False: 1.0}
     if requested.measure.interval == "delong" and counts.clusters is None:
-        p, n = float(counts.positives.sum()), float(counts.negatives.sum())
+        p = float(counts.positives.sum())
+        n = float(counts.negatives.sum())
         for y, size in ((True, p), (False, n)):
             factors[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
     return factors

@@ -66,7 +66,8 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
         return notes
     uncut = sample.counted.uncut.values()
     if uncut:
-        low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
+        low = min(low for low, _ in uncut)
+        high = max(high for _, high in uncut)
         text = f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; "
         text += f"add {OPTION}--threshold T{END} for measures of predicted positives"
         signed = [model for model, (low, _) in sample.counted.uncut.items() if low < 0]
@@ -362,7 +363,9 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     high = top.high
     if high is not None and high - was >= MIN_OPTIMISM:
         high -= bias
-    name, title, size = str(first["model"]), CATALOG[lead].title, format_number(value)
+    name = str(first["model"])
+    title = CATALOG[lead].title
+    size = format_number(value)
     text = f"Corrected for selection, the {title} of {quote_if_ambiguous(name)} is {size}."
     return Answer("corrected", text, (name,), lead, value, low, high)
 

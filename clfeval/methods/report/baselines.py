@@ -176,7 +176,8 @@ def dummy_baselines(
     scored: bool,
 ) -> Iterator[Row]:
     """Yield the measures of constant predictions: the larger class, or the prevalence as score."""
-    p, n = float(counts.positives[0]), float(counts.negatives[0])
+    p = float(counts.positives[0])
+    n = float(counts.negatives[0])
     if not p + n:
         return
     table = Confusion(*map(np.array, ((p, n, 0.0, 0.0) if p > n else (0.0, 0.0, p, n))))

@@ -261,7 +261,8 @@ def distribution_rows(
     finite = counts.scores[np.isfinite(counts.scores)]
     low, high = 0.0, 1.0
     if len(finite) and (finite.min() < 0 or finite.max() > 1):
-        low, high = float(finite.min()), float(finite.max())
+        low = float(finite.min())
+        high = float(finite.max())
     edges = low + (high - low) * (np.arange(CURVE_BINS + 1) / CURVE_BINS)
     inner = np.searchsorted(counts.scores, edges[1:-1])
     cumulative = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]

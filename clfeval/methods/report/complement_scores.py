@@ -25,6 +25,7 @@ from clfeval.methods.measurement.net_benefits import confusions_at, net_benefit_
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import delong_estimate, influence_estimate
 from clfeval.methods.options import IntervalSettings
+from clfeval.methods.report.slice_sizes import shared_clusters
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
@@ -32,7 +33,6 @@ from clfeval.methods.report.slice_tests import (
     complement_estimates,
     label_complement_estimates,
     shared_cluster_correlation,
-    shared_clusters,
     slice_complements,
     subtract_counts,
 )

@@ -135,7 +135,8 @@ def _model_label_rows(
     model = patterns.models[classes.model]
     averaged = [measure for measure in measures if _multiclass_form(measure).compute is None]
     by_class = {measure.name: classes.estimates(measure) for measure in averaged}
-    n, place = table.reshape(-1), np.arange(table.size)
+    n = table.reshape(-1)
+    place = np.arange(table.size)
     if patterns.clusters is not None:
         n, place = patterns.n, patterns.cells(classes.model)
     kinds = RowFrequencies(

@@ -39,7 +39,7 @@ from clfeval.methods.provenance import (
     multiclass_summary,
     report_provenance,
 )
-from clfeval.methods.report import comparisons, slice_tests
+from clfeval.methods.report import comparisons, slice_sizes, slice_tests
 from clfeval.methods.report.answer import (
     EqualModels,
     ModelRanking,
@@ -111,24 +111,22 @@ def multiclass_result(
     measure_names = partial(_named_measures, predictions)
     settings = comparisons.ComparisonSettings.from_options(options, measure_names)
     compared = _compare(predictions, all_rows, question, measured, settings, options)
-    best_set = compared.best_sets.get(question.lead)
-    model_table = _model_table(measured.rows, best_set, predictions)
-    ranking = ModelRanking(
-        whole_table_rows(model_table),
-        question.lead,
-        best_set,
-        confidence_level(labels, options.confidence),
-        explain_untested(options, same_rows=True, few_clusters=has_few_clusters(all_rows)),
-        reference=options.reference,
+    model_table = _model_table(measured.rows, compared.best_sets.get(question.lead), predictions)
+    ranking = _model_ranking(model_table, compared, question, labels, options)
+    slices = _test_slices(
+        sample,
+        labels,
+        question,
+        measured,
+        choose_tested_models(ranking, sample.roles.model),
+        settings,
+        options,
     )
-    tested_models = choose_tested_models(ranking, sample.roles.model)
-    slices = _test_slices(sample, labels, question, measured, tested_models, settings, options)
     comparison_rows = [*compared.rows, *slices.comparisons]
-    tests = adjust_calibration_tests(measured.calibration_tests)
     tables: dict[str, Sequence[Row]] = {
         "models": model_table,
         "measures": measured.rows,
-        "calibration_tests": with_calibration_verdicts(tests, model_table, options.confidence),
+        "calibration_tests": _calibration_test_table(measured, model_table, options),
         **compared.tables,
         "confusion": _confusion_table(labels),
         **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
@@ -137,29 +135,59 @@ def multiclass_result(
         tables["baselines"] = _baseline_table(
             all_rows, question.requested, measured.rows, options.seed
         )
-    leader, *further = _leader_answers(ranking, tables, all_rows, measured, options)
-    further += _recalibration_advice(sample, further, ranking, tables["calibration_tests"], options)
+    leader_answers = _leader_answers(sample, ranking, tables, all_rows, measured, options)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
     )
-    sentences = (
-        *_class_order_answers(predictions),
-        *comparison_answers(comparison_rows, question.lead, options, measure_names),
-        *slices.sentences,
-        *(leader, *unpredicted.answers(ranking.named_models), *further),
+    answer = order_answers(
+        [
+            *_class_order_answers(predictions),
+            *comparison_answers(comparison_rows, question.lead, options, measure_names),
+            *slices.sentences,
+            leader_answers[0],
+            *unpredicted.answers(ranking.named_models),
+            *leader_answers[1:],
+        ],
+        comparison_rows,
     )
-    answer = tuple(order_answers(sentences, comparison_rows))
     return Document(
         **report_provenance(sample, options, measured.digests, weighed=all_rows.fractional),
         summary=multiclass_summary(all_rows),
         tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
-        answer=answer,
+        answer=tuple(answer),
         warnings=(
             *_class_notes(all_rows),
             *unpredicted.notes(answer),
             *_measure_notes(all_rows.unit, predictions, question.requested, measured.lost),
         ),
     )
+
+
+def _model_ranking(
+    model_table: Sequence[Row],
+    compared: comparisons.ModelComparisons,
+    question: ReportQuestion,
+    labels: Mapping[str | None, ClassPatterns],
+    options: ReportOptions,
+) -> ModelRanking:
+    """Return the models of the whole table, the best first."""
+    few_clusters = has_few_clusters(labels[None])
+    return ModelRanking(
+        whole_table_rows(model_table),
+        question.lead,
+        compared.best_sets.get(question.lead),
+        confidence_level(labels, options.confidence),
+        explain_untested(options, same_rows=True, few_clusters=few_clusters),
+        reference=options.reference,
+    )
+
+
+def _calibration_test_table(
+    measured: ClassMeasures, model_table: Sequence[Row], options: ReportOptions
+) -> list[Row]:
+    """Return the tests of the calibration of all models, adjusted for these, with verdicts."""
+    tests = adjust_calibration_tests(measured.calibration_tests)
+    return with_calibration_verdicts(tests, model_table, options.confidence)
 
 
 def _question(predictions: PredictionCounts, options: ReportOptions) -> ReportQuestion:
@@ -182,6 +210,7 @@ def _equal_labels(all_rows: ClassPatterns) -> EqualModels:
 
 
 def _leader_answers(
+    sample: Sample,
     ranking: ModelRanking,
     tables: Mapping[str, Sequence[Row]],
     all_rows: ClassPatterns,
@@ -190,9 +219,9 @@ def _leader_answers(
 ) -> tuple[Answer, ...]:
     """Return the sentences on the best model, its calibration, and the ranking by log loss."""
     by_log_loss = _ranking_by_log_loss(measured, options)
-    return report_answer(
-        ranking, (), tables["calibration_tests"], _equal_labels(all_rows), by_log_loss
-    )
+    tests = tables["calibration_tests"]
+    answers = report_answer(ranking, (), tests, _equal_labels(all_rows), by_log_loss)
+    return (*answers, *_recalibration_advice(sample, answers[1:], ranking, tests, options))
 
 
 def _recalibration_advice(
@@ -455,7 +484,7 @@ def _test_slices(
     """Return the tests of each slice against the other rows, and of models inside slices."""
     all_rows = labels[None]
     sizes = {
-        label: slice_tests.multiclass_slice_sizes(
+        label: slice_sizes.multiclass_slice_sizes(
             all_rows, patterns, subtract_part(all_rows, patterns, "truth", "votes")
         )
         for label, patterns in labels.items()

@@ -81,15 +81,14 @@ from clfeval.methods.report.prevalence_names import sample_size
 from clfeval.methods.report.question import ReportQuestion
 from clfeval.methods.report.scores import ScoreQuestion, ScoreResults, compute_score_results
 from clfeval.methods.report.slice_answer import SliceModels
+from clfeval.methods.report.slice_sizes import positives_by_slice, slice_sizes
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
     SliceEstimates,
     SlicesTested,
     label_complement_estimates,
-    positives_by_slice,
     slice_complements,
-    slice_sizes,
     slice_test_measures,
     slice_values,
 )

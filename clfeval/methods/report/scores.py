@@ -279,7 +279,8 @@ def _measure_slices(
     options: ReportOptions,
 ) -> tuple[list[Row], dict[str, LazyRows]]:
     """Return measures and curves of the scores of all models in each slice."""
-    rows, tables = list[Row](), Tables()
+    rows = list[Row]()
+    tables = Tables()
     if scored_rows.slices:
         parts = scored_rows.map_models(
             lambda j: _in_slices(sample, scored_rows, j, models[j], measures, options)
@@ -512,7 +513,8 @@ def _in_slices(
     """Return measures and curves of the scores of one model in each slice."""
     all_scores, positions = scored_rows.ranked(j)
     threshold = sample.thresholds.get(model)
-    rows, tables = list[Row](), Tables()
+    rows = list[Row]()
+    tables = Tables()
     for label in scored_rows.slices:
         scores, _ = scored_rows.slice_scores(all_scores, positions, label)
         counts = scores.frozen()

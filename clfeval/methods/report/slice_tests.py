@@ -14,78 +14,28 @@ from clfeval.arrays import Floats, Influence, Ints
 from clfeval.compare import change
 from clfeval.compare.families import slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, subtract_part
+from clfeval.counts.clusters_and_weights import ClusterCounts, subtract_part
 from clfeval.counts.evaluated_rows import Facets, facet_of
-from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measurement.label_measures import (
-    OF_A_CLASS,
-    ROWS,
-    class_sizes,
-    label_influence,
-)
+from clfeval.methods.measurement.label_measures import label_influence
 from clfeval.methods.measurement.measure_rows import label_measure_rows, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
-from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.comparisons import ESTIMATORS, ComparisonSettings
 from clfeval.methods.report.slice_answer import SliceModels, harm_size, slice_answer
 from clfeval.methods.report.slice_family import Changes, SliceFamily, with_simultaneous_intervals
+from clfeval.methods.report.slice_sizes import RECALL, Sizes, shared_clusters
 from clfeval.records import dataclass, field, replace
 
 # measures that test slices: of two classes, of more; ranking, calibration, operating point
 OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
 OF_MORE = ("accuracy", "overconfidence", "roc_auc")
-# rows, and classes, that a slice and the other rows need for a test
-NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
-    "sensitivity": (0, (1,)),
-    "specificity": (0, (0,)),
-    "roc_auc": (0, None),
-    "oe_ratio": (ROWS, ()),
-    "accuracy": (ROWS, ()),
-    "overconfidence": (ROWS, ()),
-}
 REST = "(other rows)"
-RECALL = "recall:class="  # of one of several classes, with its name
 Key = tuple[str, str, str]  # slice, model, measure
-
-
-@dataclass(frozen=True, slots=True)
-class SliceSize:
-    """Rows or weight of a slice, and effective sizes."""
-
-    rows: Any
-    classes: tuple[float, ...]  # effective rows of each, negatives first of two
-    least: float  # effective rows, or clusters, of the smallest class
-    alike: bool  # independent, unweighted rows
-    spans: bool  # a cluster has rows outside the slice
-    names: tuple[str, ...] = ()  # of several classes
-    clusters: float = inf
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are enough rows to compare models."""
-        return sum(self.classes) >= ROWS and self.least >= OF_A_CLASS
-
-    def enough_for(self, metric: str) -> bool:
-        """Return whether there are enough rows to test a measure."""
-        if metric.startswith(RECALL):
-            return self.class_size(metric) >= OF_A_CLASS
-        rows, classes = NEEDED.get(metric, (ROWS, None))
-        tested_classes = self.classes if classes is None else [self.classes[k] for k in classes]
-        return sum(self.classes) >= rows and min(tested_classes, default=inf) >= OF_A_CLASS
-
-    def class_size(self, metric: str) -> float:
-        """Return the effective rows, or clusters, of the class whose recall a measure is."""
-        sizes = dict(zip(self.names, self.classes, strict=True))
-        return min(self.clusters, sizes.get(metric.removeprefix(RECALL), 0.0))
-
-
-Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the other rows
 
 
 def slice_values(metrics: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
@@ -216,78 +166,6 @@ def subtract_counts(all_rows: ConfusionCounts, part: ConfusionCounts) -> Confusi
     ]
     models = [*all_rows.models, *part.models]
     return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
-
-
-def slice_sizes(sample: Sample, complements: Sample) -> Sizes:
-    """Return the sizes of each slice and of its complement."""
-    sizes = dict[str, tuple[SliceSize, SliceSize]]()
-    for label in filter(None, complements.slices):
-        sizes[label] = _sizes_of_parts(
-            _rows_and_clusters(sample, label), _rows_and_clusters(complements, label)
-        )
-    return sizes
-
-
-def _rows_and_clusters(sample: Sample, label: str) -> tuple[Any, Sequence[float], Owned | None]:
-    """Return the rows of a slice, those of each class (of any model), and its clusters."""
-    patterns = sample.patterns.get(label)
-    return (
-        sample.slices[label].rows.max().item(),
-        [min(rows) for rows in class_rows(sample, label)[::-1]],
-        None if patterns is None else patterns.clusters,
-    )
-
-
-def positives_by_slice(sample: Sample) -> dict[str, Any]:
-    """Return the number of positives of each slice."""
-    return {
-        label: counts.display_units("positives").max().item()
-        for label, counts in sample.slices.items()
-        if label is not None
-    }
-
-
-def multiclass_slice_sizes(
-    all_rows: ClassPatterns, slice_rows: ClassPatterns, complement: ClassPatterns
-) -> tuple[SliceSize, SliceSize]:
-    """Return the sizes of a slice and of its complement with several classes."""
-    is_present = class_sizes(all_rows, len(all_rows.classes)) > 0
-    names = tuple(np.array(all_rows.classes, object)[is_present].tolist())
-    slice_size, complement_size = _sizes_of_parts(
-        *(
-            (
-                from_units(patterns.n.sum(), patterns.unit).item(),
-                class_sizes(patterns, len(patterns.classes))[is_present].tolist(),
-                patterns.clusters,
-            )
-            for patterns in (slice_rows, complement)
-        )
-    )
-    return replace(slice_size, names=names), replace(complement_size, names=names)
-
-
-def _sizes_of_parts(
-    *parts: tuple[Any, Sequence[float], Owned | None],
-) -> tuple[SliceSize, SliceSize]:
-    """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
-    spans = shared_clusters(*(owned for *_, owned in parts)) is not None
-    slice_sizes = list[SliceSize]()
-    for rows, classes, owned in parts:
-        clusters = owned.size if isinstance(owned, ClusterCounts) else inf
-        fewest = min(clusters, *classes) if classes else 0.0
-        sizes = tuple(classes)
-        slice_sizes.append(SliceSize(rows, sizes, fewest, owned is None, spans, clusters=clusters))
-    return slice_sizes[0], slice_sizes[1]
-
-
-def shared_clusters(
-    first: Owned | None, second: Owned | None
-) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
-    """Return the clusters of two parts and the places of those in both; None without any."""
-    if not (isinstance(first, ClusterCounts) and isinstance(second, ClusterCounts)):
-        return None
-    places = first.shared(second)
-    return (first, second, places) if len(places[0]) else None
 
 
 def label_complement_estimates(
@@ -456,7 +334,9 @@ class SliceEstimates:
 
         Slices in which a model is significantly worse come first, the worst of all models first.
         """
-        rows, compared, extremes = list[Row](), list[Row](), list[Row]()
+        rows = list[Row]()
+        compared = list[Row]()
+        extremes = list[Row]()
         for model in dict.fromkeys([*changes_by_model, *(model for model, _ in self.values)]):
             changes = changes_by_model.get(model)
             if changes is None:

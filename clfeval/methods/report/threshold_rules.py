@@ -389,7 +389,8 @@ def _format_confidence(level: float) -> str:
 def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
-    name, accuracy = formatting.quote_if_ambiguous(model), as_estimate(row["accuracy"])
+    name = formatting.quote_if_ambiguous(model)
+    accuracy = as_estimate(row["accuracy"])
     accuracy_of_all = as_estimate(row["accuracy_of_all"])
     coverage = as_estimate(row["coverage"]).value
     if coverage is None or accuracy_of_all.value is None:

@@ -216,7 +216,8 @@ def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
     low, high = np.nan, np.nan
     if choice.choices is not None and settings.level is not None:
         lower, upper, _ = percentile_limits(choice.choices.thresholds[i], level=settings.level)
-        low, high = lower.item(), upper.item()
+        low = lower.item()
+        high = upper.item()
     limited = [] if rule.within is None else [_rule_measure(rule.within)]
     measures = [_rule_measure(rule.best), *limited, *RATES.values(), FLAGGED_MEASURE]
     values = tables.values(i, measures)

@@ -527,11 +527,26 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
         for name in names
         if name in rows_by_model
     ]
-    series.append(Series("treat all", (curve(first_rows, "treat_all"),), letter=REFERENCE_MARKER))
+    treat_all = _falling_curve(_points(first_rows, "threshold", "treat_all"), lowest_drawn)
+    if treat_all:
+        series.append(Series("treat all", (treat_all,), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
     title = f"Decision curve: net benefit by threshold probability{curve_prevalence(table)}"
     axis = Axis("threshold probability", range=SHARE_RANGE)
     return Chart("lines", title, axis, series=tuple(series), name="benefit")
+
+
+def _falling_curve(points: Sequence[Point], lowest: float) -> tuple[Point, ...]:
+    """Return the points of a falling curve from a height up: at least two, or none.
+
+    Where one is left the curve ends where it falls to that height, between this point and the next.
+    """
+    high_points = [(x, y) for x, y in points if y >= lowest]
+    if len(high_points) != 1 or len(points) == 1:
+        return tuple(high_points) if len(points) > 1 else ()
+    (x, y), (next_x, next_y) = points[:2]
+    share = (y - lowest) / (y - next_y)
+    return (x, y), (x + share * (next_x - x), lowest)
 
 
 PAGE = Page(

@@ -294,7 +294,8 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     Flags: how often each model has the id, 1 where a constant differs within the id, 1 where a row
     lacks its id or its model.
     """
-    model, answer = nw.col(columns.naming), nw.col(columns.answer)
+    model = nw.col(columns.naming)
+    answer = nw.col(columns.answer)
     names, constants = [model_columns.name for model_columns in columns.models], columns.constants
     marks = [model == name for name in names]
     blank = nw.col(str(columns.id)).is_null() & model.is_null() & answer.is_null()

@@ -50,7 +50,8 @@ def with_positive_probabilities(frame: Frame, columns: Columns) -> Frame:
         if not model.confidence:
             continue
         (name,) = model.columns
-        label, confidence = nw.col(str(model.beside)), nw.col(name)
+        label = nw.col(str(model.beside))
+        confidence = nw.col(name)
         is_positive = label.cast(nw.String) == columns.positive
         probability = nw.when(is_positive).then(confidence).otherwise(1 - confidence)
         frame = frame.with_columns(nw.when(~label.is_null()).then(probability).alias(name))

@@ -319,7 +319,8 @@ def _long(grid: Grid, roles: Input, requested: Sequence[str], columns: LongColum
             grid, "every row belongs to a slice or a class; drop that column or choose rows"
         )
     notes = rows_left_out(len(grid.rows) - len(keep), "of slices or classes")
-    models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
+    models = grid.texts(columns.model)
+    metrics = grid.texts(columns.metric)
     if unnamed := [i for i in keep if models[i] is None or metrics[i] is None]:
         if roles.missing == "error" or len(unnamed) == len(keep):
             problems = [

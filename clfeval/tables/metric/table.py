@@ -81,7 +81,8 @@ def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str
     if not gone:
         return grid, []
     keep = [i for i, name in enumerate(grid.columns) if name not in gone]
-    columns, cells = tuple(grid.columns[i] for i in keep), tuple(grid.cells[i] for i in keep)
+    columns = tuple(grid.columns[i] for i in keep)
+    cells = tuple(grid.cells[i] for i in keep)
     return replace(grid, columns=columns, cells=cells, outer=grid.outer and 0 in keep), gone
 
 

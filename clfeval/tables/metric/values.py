@@ -32,7 +32,8 @@ from clfeval.tables.readings.notations import COMMA, comma_hint, means_missing, 
 
 CORNERS = 3  # corners of a polygon: at least as many metrics remain
 WORDS = 3  # distinct texts among numbers that may all mean missing
-_POINT, _COMMA = re.compile(r"[-+]?\d*\.\d+"), re.compile(r"[-+]?\d*,\d+")
+_POINT = re.compile(r"[-+]?\d*\.\d+")
+_COMMA = re.compile(r"[-+]?\d*,\d+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 

@@ -118,7 +118,8 @@ def scale_of(profile: ColumnProfile) -> ScoreScale:
             unit_rows += rows
     if unit_rows >= MOSTLY * number_rows:
         return "unit"
-    lowest, greatest = min(numbers), max(numbers)
+    lowest = min(numbers)
+    greatest = max(numbers)
     if lowest < 0 < greatest:
         return "signed"
     if lowest >= 0 and greatest <= NEAR_ONE:

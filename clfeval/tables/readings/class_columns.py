@@ -154,7 +154,8 @@ def pairs_of_one_name(
             kinds.setdefault(model.kind == "label", []).append((stem, model))
     pairs = []
     for kinds in stems.values():
-        labels, scores = kinds.get(True, []), kinds.get(False, [])
+        labels = kinds.get(True, [])
+        scores = kinds.get(False, [])
         if len(labels) == len(scores) == 1:
             pairs.append((scores[0][0], labels[0][1], scores[0][1]))
     return pairs
@@ -249,7 +250,8 @@ def _columns_around(
     That is where a class has no such column, or their rows do not sum to 1. These may be further
     columns of that form, of classes that truth lacks.
     """
-    start, end = prefix.casefold(), suffix.casefold()
+    start = prefix.casefold()
+    end = suffix.casefold()
     label_of = {f"{start}{folded}{end}": label for folded, label in spelt.items()}
     if not label_of.keys() <= columns.keys():
         return None

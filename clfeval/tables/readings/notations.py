@@ -38,7 +38,8 @@ def comma_hint(texts: Sequence[str]) -> str | None:
     if not texts or not all(map(_EITHER.fullmatch, map(str.strip, texts))):
         return None
     first = texts[0].strip()
-    decimal, integer = first.replace(",", "."), first.replace(",", "")
+    decimal = first.replace(",", ".")
+    integer = first.replace(",", "")
     return (
         f"add {OPTION}--decimal ','{END} to read '{first}' as {decimal}; if it is {integer}, "
         "remove the comma"

@@ -20,14 +20,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import influence_estimate
 from clfeval.methods.report.slice_answer import SliceModels
-from clfeval.methods.report.slice_tests import (
-    OF_TWO,
-    Complement,
-    Key,
-    SliceEstimates,
-    SliceSize,
-    SlicesTested,
-)
+from clfeval.methods.report.slice_sizes import SliceSize
+from clfeval.methods.report.slice_tests import OF_TWO, Complement, Key, SliceEstimates, SlicesTested
 
 LEVEL = 0.95
 

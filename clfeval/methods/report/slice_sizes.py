@@ -1,0 +1,135 @@
+"""Sizes of slices and of the rows outside them: rows, classes and clusters that a test needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Ints
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
+from clfeval.counts.patterns import from_units
+from clfeval.counts.sample import Sample
+from clfeval.methods.measurement.label_measures import OF_A_CLASS, ROWS, class_sizes
+from clfeval.methods.provenance import class_rows
+from clfeval.records import dataclass, replace
+
+# rows, and classes, that a slice and the other rows need for a test
+NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
+    "sensitivity": (0, (1,)),
+    "specificity": (0, (0,)),
+    "roc_auc": (0, None),
+    "oe_ratio": (ROWS, ()),
+    "accuracy": (ROWS, ()),
+    "overconfidence": (ROWS, ()),
+}
+RECALL = "recall:class="  # of one of several classes, with its name
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSize:
+    """Rows or weight of a slice, and effective sizes."""
+
+    rows: Any
+    classes: tuple[float, ...]  # effective rows of each, negatives first of two
+    least: float  # effective rows, or clusters, of the smallest class
+    alike: bool  # independent, unweighted rows
+    spans: bool  # a cluster has rows outside the slice
+    names: tuple[str, ...] = ()  # of several classes
+    clusters: float = inf
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough rows to compare models."""
+        return sum(self.classes) >= ROWS and self.least >= OF_A_CLASS
+
+    def enough_for(self, metric: str) -> bool:
+        """Return whether there are enough rows to test a measure."""
+        if metric.startswith(RECALL):
+            return self.class_size(metric) >= OF_A_CLASS
+        rows, classes = NEEDED.get(metric, (ROWS, None))
+        tested_classes = self.classes if classes is None else [self.classes[k] for k in classes]
+        return sum(self.classes) >= rows and min(tested_classes, default=inf) >= OF_A_CLASS
+
+    def class_size(self, metric: str) -> float:
+        """Return the effective rows, or clusters, of the class whose recall a measure is."""
+        sizes = dict(zip(self.names, self.classes, strict=True))
+        return min(self.clusters, sizes.get(metric.removeprefix(RECALL), 0.0))
+
+
+Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the other rows
+
+
+def slice_sizes(sample: Sample, complements: Sample) -> Sizes:
+    """Return the sizes of each slice and of its complement."""
+    sizes = dict[str, tuple[SliceSize, SliceSize]]()
+    for label in filter(None, complements.slices):
+        sizes[label] = _sizes_of_parts(
+            _rows_and_clusters(sample, label), _rows_and_clusters(complements, label)
+        )
+    return sizes
+
+
+def _rows_and_clusters(sample: Sample, label: str) -> tuple[Any, Sequence[float], Owned | None]:
+    """Return the rows of a slice, those of each class (of any model), and its clusters."""
+    patterns = sample.patterns.get(label)
+    return (
+        sample.slices[label].rows.max().item(),
+        [min(rows) for rows in class_rows(sample, label)[::-1]],
+        None if patterns is None else patterns.clusters,
+    )
+
+
+def positives_by_slice(sample: Sample) -> dict[str, Any]:
+    """Return the number of positives of each slice."""
+    return {
+        label: counts.display_units("positives").max().item()
+        for label, counts in sample.slices.items()
+        if label is not None
+    }
+
+
+def multiclass_slice_sizes(
+    all_rows: ClassPatterns, slice_rows: ClassPatterns, complement: ClassPatterns
+) -> tuple[SliceSize, SliceSize]:
+    """Return the sizes of a slice and of its complement with several classes."""
+    is_present = class_sizes(all_rows, len(all_rows.classes)) > 0
+    names = tuple(np.array(all_rows.classes, object)[is_present].tolist())
+    slice_size, complement_size = _sizes_of_parts(
+        *(
+            (
+                from_units(patterns.n.sum(), patterns.unit).item(),
+                class_sizes(patterns, len(patterns.classes))[is_present].tolist(),
+                patterns.clusters,
+            )
+            for patterns in (slice_rows, complement)
+        )
+    )
+    return replace(slice_size, names=names), replace(complement_size, names=names)
+
+
+def _sizes_of_parts(
+    *parts: tuple[Any, Sequence[float], Owned | None],
+) -> tuple[SliceSize, SliceSize]:
+    """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
+    spans = shared_clusters(*(owned for *_, owned in parts)) is not None
+    slice_sizes = list[SliceSize]()
+    for rows, classes, owned in parts:
+        clusters = owned.size if isinstance(owned, ClusterCounts) else inf
+        fewest = min(clusters, *classes) if classes else 0.0
+        sizes = tuple(classes)
+        slice_sizes.append(SliceSize(rows, sizes, fewest, owned is None, spans, clusters=clusters))
+    return slice_sizes[0], slice_sizes[1]
+
+
+def shared_clusters(
+    first: Owned | None, second: Owned | None
+) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
+    """Return the clusters of two parts and the places of those in both; None without any."""
+    if not (isinstance(first, ClusterCounts) and isinstance(second, ClusterCounts)):
+        return None
+    places = first.shared(second)
+    return (first, second, places) if len(places[0]) else None
