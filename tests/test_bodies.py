@@ -20,7 +20,7 @@ MOST_PARAMETERS = 7
 MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 
 CEILINGS: Mapping[str, float] = {
-    "functions of more than 60 lines": 1,
+    "functions of more than 60 lines": 0,
     "functions of more than 100 lines": 0,
     "functions with more than 15 locals": 0,
     "functions with more than 7 parameters": 4,

@@ -130,11 +130,8 @@ def multiclass_result(
         **compared.tables,
         "confusion": _confusion_table(labels),
         **({**slices.tables, "comparisons": comparison_rows} if len(labels) > 1 else {}),
+        "baselines": _baseline_table(all_rows, question, measured.rows, options),
     }
-    if options.dummies:
-        tables["baselines"] = _baseline_table(
-            all_rows, question.requested, measured.rows, options.seed
-        )
     leader_answers = _leader_answers(sample, ranking, tables, all_rows, measured, options)
     unpredicted = UnpredictedClasses.from_tables(
         all_rows.models, all_rows.classes, all_rows.tables, all_rows.unit
@@ -519,12 +516,15 @@ def _test_slices(
 
 
 def _baseline_table(
-    all_rows: ClassPatterns, requested: Sequence[RequestedMeasure], rows: Sequence[Row], seed: int
+    all_rows: ClassPatterns, question: ReportQuestion, rows: Sequence[Row], options: ReportOptions
 ) -> list[Row]:
-    """Return the rows of baselines in the order of measures."""
-    measures = measures_with_baselines(requested)
+    """Return the rows of baselines in the order of measures, if these are requested."""
+    if not options.dummies:
+        return []
+    measures = measures_with_baselines(question.requested)
     order = [measure.name for measure in measures]
-    baselines = class_baselines(all_rows, measures, comparisons.observed_values(rows), seed)
+    observed = comparisons.observed_values(rows)
+    baselines = class_baselines(all_rows, measures, observed, options.seed)
     return sorted(baselines, key=lambda row: order.index(str(row["measure"])))
 
 
