@@ -165,28 +165,33 @@ def _run() -> int:
         print_notes("interrupted")
         return ExitCode.INTERRUPTED
     except OSError as error:
-        if error.errno in (EMFILE, ENFILE, ENOMEM):
-            return _print_shortage(error)
-        if error.filename is not None:
-            return _report_bug()
-        if not _has_folder():
-            message = "the working directory has been removed"
-            hint = "change to another folder: cd FOLDER"
-            print_error(UsageError.new(message, "no-folder", hint=hint))
-            return ExitCode.USAGE
-        for stream in ("stdout", "stderr"):
-            try:
-                print(end="", file=getattr(sys, stream), flush=True)
-            except (OSError, ValueError):  # closed or full
-                abandon_stream(stream)
-        print_error(UsageError.new(f"cannot write: {error.strerror}", "output"))
-        return ExitCode.USAGE
+        return _report_system_error(error)
     except BaseException as error:  # the only place that catches all
         mistyped = error_from_typer(error, _hidden_files())
         if mistyped is None:  # any other exception, a panic too, is a bug
             return _report_bug()
         print_error(mistyped)
         return mistyped.exit_code
+
+
+def _report_system_error(error: OSError) -> int:
+    """Print an error of the system that no command expects, in whose handler it is called."""
+    if error.errno in (EMFILE, ENFILE, ENOMEM):
+        return _print_shortage(error)
+    if error.filename is not None:
+        return _report_bug()
+    if not _has_folder():
+        message = "the working directory has been removed"
+        hint = "change to another folder: cd FOLDER"
+        print_error(UsageError.new(message, "no-folder", hint=hint))
+        return ExitCode.USAGE
+    for stream in ("stdout", "stderr"):
+        try:
+            print(end="", file=getattr(sys, stream), flush=True)
+        except (OSError, ValueError):  # closed or full
+            abandon_stream(stream)
+    print_error(UsageError.new(f"cannot write: {error.strerror}", "output"))
+    return ExitCode.USAGE
 
 
 def _print_shortage(error: OSError) -> int:

@@ -247,7 +247,7 @@ def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats
     return limits.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
 
 
-def comparison_row(
+def comparison_row(  # noqa: PLR0913 - the columns of a row
     kind: str,
     metric: str,
     model: str,

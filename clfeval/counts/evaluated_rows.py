@@ -158,7 +158,7 @@ class EvaluatedRows:
     complete: bool
     rows: int
 
-    def frames(
+    def frames(  # noqa: PLR0913 - one for each kind of column
         self,
         *,
         votes: bool = False,

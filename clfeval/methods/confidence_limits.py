@@ -36,7 +36,7 @@ _UNIT = np.eye(4)
 _COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1])
 
 
-def measure_limits(
+def measure_limits(  # noqa: PLR0913 - parameters of measures by name
     name: str,
     cells: Cells,
     *,

@@ -303,15 +303,8 @@ def _spark_session(settings: Mapping[str, str]) -> Any:
                 retries = import_module("pyspark.sql.connect.client.retries")
                 session.client.set_retry_policies([retries.DefaultPolicy(max_retries=5)])
     except Exception as error:
-        hint = f"pip install 'clfeval[spark]', and look at the values of {OPTION}--spark-conf{END}"
-        if served and not isinstance(error, ImportError):
-            hint = (
-                f"look at the address in {OPTION}--spark-conf {SERVER}=sc://HOST:PORT{END}, and at "
-                "the other values"
-            )
-        if not served and which("java") is None and "JAVA_HOME" not in os.environ:
-            hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
         message = f"no Spark session: {first_line(error)}"
+        hint = _no_session_hint(error, served=served)
         raise UsageError.new(message, "no-library", hint=hint) from error
     refuse_lenient_session(session)
     if not served:
@@ -333,6 +326,16 @@ def _await_server(address: str) -> None:
         raise TimeoutError(f"no server answers at {address}") from error
     finally:
         channel.close()
+
+
+def _no_session_hint(error: Exception, *, served: bool) -> str:
+    """Return what to do without a session of Spark; served: by a server of Spark Connect."""
+    if not served and which("java") is None and "JAVA_HOME" not in os.environ:
+        return "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
+    if served and not isinstance(error, ImportError):
+        address = f"{OPTION}--spark-conf {SERVER}=sc://HOST:PORT{END}"
+        return f"look at the address in {address}, and at the other values"
+    return f"pip install 'clfeval[spark]', and look at the values of {OPTION}--spark-conf{END}"
 
 
 def refuse_lenient_session(session: Any) -> None:

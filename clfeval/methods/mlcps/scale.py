@@ -28,6 +28,7 @@ from clfeval.measures.catalog import (
     measure_of_column,
     normalize_name,
 )
+from clfeval.measures.record import Measure
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.options.syntax import format_range
@@ -36,6 +37,7 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.formats.metrics import is_minimised
 
 NARROW = 0.05  # of the scale
+Fault = tuple[str, str]  # of a metric that has no scale: a message, and its code
 
 
 def make_scales(table: MetricValues, options: MlcpsOptions) -> tuple[list[Scale], list[ResultNote]]:
@@ -133,47 +135,61 @@ def _make_scale(
 ) -> tuple[Scale, Problem | None]:
     """Return the scale of a metric, and what is wrong with it; weight 0 makes any values right."""
     metric = table.metrics[place]
-    values = table.values[:, place]
-    measure = measure_of_column(metric)
     direction = options.direction.get(metric)
-    span = options.rescale.get(metric)
-    message = None
-    code = "no-direction"
-    best: Direction = direction or "max"
-    # a column that no option names may be a count
-    is_named = options.metric or metric in options.weight or not table.models
-    if direction is None and measure is not None:
-        if measure.aim is not None:
-            message = f"is best at {measure.aim}; neither higher nor lower is better"
-        elif measure.best == "none":
-            message = "does not rate a model; neither higher nor lower is better"
-        elif measure.best == "min":
-            best = "min"
-            if span is None and not (isfinite(measure.low) and isfinite(measure.high)):
-                message = "lower is better, and it has no upper bound for rescaling"
-                code = "unbounded-metric"
-            elif span is None and (measure.low, measure.high) != (0, 1):
-                span = measure.low, measure.high
-        elif table.lenient and span is None and measure.low < 0 and values.min() < 0:
-            span = measure.low, measure.high
-    elif direction is None and is_minimised(metric, table.metrics):
-        best = "min"
-        if span is None:
-            message = "lower is better, and it has no upper bound for rescaling"
-            code = "unbounded-metric"
-    elif direction is None and span is None and not is_named and looks_like_count(metric, values):
-        message = "looks like a count, a row number or a setting, not a metric"
-        code = "not-a-metric"
-    elif direction is None and _has_unknown_direction(
-        table, place, is_free=not (span or is_named or table.lenient)
-    ):
-        message = _ASKED
-        code = "unknown-direction"
-    scale = Scale(metric, place, best, span, weight)
-    if message is not None:
+    scale = Scale(metric, place, direction or "max", options.rescale.get(metric), weight)
+    fault = None
+    if direction is None:
+        measure = measure_of_column(metric)
+        if measure is None:
+            # a column that no option names may be a count
+            is_named = bool(options.metric or metric in options.weight or not table.models)
+            scale, fault = _scale_of_unknown_metric(table, scale, is_named=is_named)
+        else:
+            scale, fault = _scale_of_measure(table, scale, measure)
+    if fault is not None:
+        message, code = fault
         return scale, table.problem(0, place, message, code)
     # a metric of weight 0 has a ray of length 0 for any values
     return scale, out_of_scale_problem(table, scale) if weight else None
+
+
+def _scale_of_measure(
+    table: MetricValues, scale: Scale, measure: Measure
+) -> tuple[Scale, Fault | None]:
+    """Return the scale of a known measure without declared direction, and its fault."""
+    if measure.aim is not None:
+        message = f"is best at {measure.aim}; neither higher nor lower is better"
+        return scale, (message, "no-direction")
+    if measure.best == "none":
+        message = "does not rate a model; neither higher nor lower is better"
+        return scale, (message, "no-direction")
+    span = measure.low, measure.high
+    if measure.best == "min":
+        scale = replace(scale, best="min")
+        if scale.span is None and not all(map(isfinite, span)):
+            return scale, _UNBOUNDED
+        if scale.span is None and span != (0, 1):
+            scale = replace(scale, span=span)
+    elif table.lenient and scale.span is None:
+        lowest = table.values[:, scale.place].min()
+        scale = replace(scale, span=span) if measure.low < 0 and lowest < 0 else scale
+    return scale, None
+
+
+def _scale_of_unknown_metric(
+    table: MetricValues, scale: Scale, *, is_named: bool
+) -> tuple[Scale, Fault | None]:
+    """Return the scale of another metric without declared direction, and its fault."""
+    if is_minimised(scale.metric, table.metrics):
+        return replace(scale, best="min"), _UNBOUNDED if scale.span is None else None
+    values = table.values[:, scale.place]
+    if scale.span is None and not is_named and looks_like_count(scale.metric, values):
+        message = "looks like a count, a row number or a setting, not a metric"
+        return scale, (message, "not-a-metric")
+    is_free = not (scale.span or is_named or table.lenient)
+    if _has_unknown_direction(table, scale.place, is_free=is_free):
+        return scale, (_ASKED, "unknown-direction")
+    return scale, None
 
 
 def _has_known_side(metric: str) -> bool:
@@ -339,6 +355,7 @@ def out_of_scale_problem(table: MetricValues, scale: Scale) -> Problem | None:
 
 RAYS = 3  # of a polygon, at least
 _ASKED = "is not a known measure; is higher or lower better?"
+_UNBOUNDED = ("lower is better, and it has no upper bound for rescaling", "unbounded-metric")
 _LEFT_OUT = ("no-direction", "not-a-metric")
 NEARLY = 1.5  # a share above 1 and up to here is no percentage
 # whole numbers that are a count of rows, a run number, or a setting
