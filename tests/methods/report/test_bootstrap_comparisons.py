@@ -13,7 +13,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.methods.measurement import score_measures as drawn
-from tests.methods.report.test_compared import apart, rows, table
+from tests.methods.report.test_model_comparisons import apart, rows, table
 from tests.texts import check_text, numbers_in
 
 MEASURES = ["ks", "ece", "aurc", "partial_auc"]

@@ -22,7 +22,7 @@ from clfeval.methods.mlcps.metric_values import make_evaluator
 from clfeval.methods.mlcps.metric_values import measure_models as measured_here
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions
-from tests.methods.mlcps.test_measured import measures, scored
+from tests.methods.mlcps.test_predicted_measures import measures, scored
 from tests.process.program import piped
 from tests.shell import at_shell
 from tests.texts import check_text

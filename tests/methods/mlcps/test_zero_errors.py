@@ -17,7 +17,7 @@ from clfeval.arrays import Floats
 from clfeval.inference.rank_statistics import delong_auc
 from clfeval.methods.mlcps import ranking
 from clfeval.methods.mlcps.metric_values import add_unseen_rows, sparse_data_reasons
-from tests.methods.mlcps.test_measured import measures
+from tests.methods.mlcps.test_predicted_measures import measures
 from tests.texts import check_text, numbers_in
 
 

@@ -14,7 +14,7 @@ from clfeval.errors import UsageError
 from clfeval.inference import resampling
 from clfeval.methods.mlcps import metric_values as module
 from clfeval.methods.mlcps.metric_values import MetricValues
-from tests.methods.mlcps.test_measured import measures, scored
+from tests.methods.mlcps.test_predicted_measures import measures, scored
 from tests.texts import check_text
 
 pytestmark = pytest.mark.filterwarnings("error")
