@@ -146,11 +146,11 @@ _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps"
 
 
 def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
-    if sample.counted is None:
+    if sample.predictions is None:
         message = f"{OPTION}--with{END} {name} needs rows, but the table holds counts"
         hint = f"for counts use {OPTION}--with phidelta,tune-jpt{END}"
         raise UsageError.new(message, "needs-predictions", hint=hint)
-    return sample.counted
+    return sample.predictions
 
 
 def _options_like_report(group: type[G], report_options: ReportOptions, **values: object) -> G:
@@ -202,13 +202,13 @@ def report(
     with open_predictions(table, roles, keep_counts=True) as opened:
         predictions = opened.announced(on_open)
         sample = read_sample(predictions)
-        if sample.counted is not None:
-            refuse_multilabel(sample.counted)
-            if sample.counted.multiclass:
+        if sample.predictions is not None:
+            refuse_multilabel(sample.predictions)
+            if sample.predictions.multiclass:
                 from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
 
-                order, name = sample.counted.order, sample.counted.name
-                ordered = sample.counted.ordered
+                order, name = sample.predictions.order, sample.predictions.name
+                ordered = sample.predictions.ordered
                 parse_multiclass_measures(options.measure, order, ordered=ordered, file=name)
 
         def compute() -> Document:

@@ -39,7 +39,7 @@ def refuse_scores_outside(
 
 def check_calibrators(counts: PredictionCounts) -> None:
     """Raise for calibrators of another class, and for those fitted to the counted rows."""
-    calibrated = counts.kept.settled.columns.calibrated
+    calibrated = counts.evaluated.settled.columns.calibrated
     for name, column in calibrated.items():
         if column.file.classes:
             _check_classes(counts, column)
@@ -79,7 +79,7 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
 
     One more pass over the rows.
     """
-    settled = counts.kept.settled
+    settled = counts.evaluated.settled
     source = ModelColumns(column.stored.model, "score", (column.source,))
     if column.class_sources:
         source = replace(
@@ -88,11 +88,11 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
     columns = replace(settled.columns, models=(*counts.models, source))
     thresholds = {**settled.thresholds, source.name: DEFAULT_THRESHOLD}
     evaluated = replace(
-        counts.kept, settled=replace(settled, columns=columns, thresholds=thresholds)
+        counts.evaluated, settled=replace(settled, columns=columns, thresholds=thresholds)
     )
     position = len(counts.models)
     if column.class_sources:
-        with_classes = replace(counts, kept=evaluated, models=columns.models, _known={})
+        with_classes = replace(counts, evaluated=evaluated, models=columns.models, _known={})
         class_scores = with_classes.class_scores(position)[None]
         return _digest_of_rows(class_scores, column.file.classes) == column.stored.digest
     scores = nw.col(f"s{position}")
@@ -100,7 +100,7 @@ def _has_fitted(counts: PredictionCounts, column: CalibratedColumn) -> bool:
     limits = collect(rows.select(scores.min().alias("low"), scores.max().alias("high")))
     with_source = replace(
         counts,
-        kept=evaluated,
+        evaluated=evaluated,
         models=columns.models,
         thresholds={**counts.thresholds, source.name: DEFAULT_THRESHOLD},
         ranges={**counts.ranges, source.name: (limits["low"].item(), limits["high"].item())},

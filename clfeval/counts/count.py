@@ -77,17 +77,17 @@ def count_predictions(
             )
         if elsewhere and labels:
             refuse_fractions(counts)
-            evaluated = counts.kept
+            evaluated = counts.evaluated
             no_rows = StoredRows(
                 evaluated.settled, evaluated.mode, (), (), evaluated.complete, evaluated.rows
             )
-            return replace(counts, kept=no_rows)
+            return replace(counts, evaluated=no_rows)
         if elsewhere:
             return _as_stored(counts, opened)
         if top is None:
             return counts
-        cuts, highest = find_top_rows(counts.kept, top, counts.patterns.rows)
-        settled = counts.kept.settled
+        cuts, highest = find_top_rows(counts.evaluated, top, counts.patterns.rows)
+        settled = counts.evaluated.settled
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=highest)
     except engine_errors() as error:
@@ -100,7 +100,7 @@ def recount_at_thresholds(
     predictions: PredictionCounts, thresholds: Mapping[str, float]
 ) -> PredictionCounts:
     """Count the rows again with other thresholds of some models; the options as given stay."""
-    settled, roles = predictions.kept.settled, predictions.roles
+    settled, roles = predictions.evaluated.settled, predictions.roles
     all_thresholds: dict[str | None, float] = {**roles.threshold}
     all_thresholds.update(thresholds)
     settled = replace(
@@ -114,7 +114,7 @@ def recount_at_thresholds(
 def refuse_multilabel(counts: PredictionCounts) -> None:
     """Raise for cells with several classes, as `a;b`, and for columns of classes not in truth."""
     classes = [*counts.classes]
-    refuse_multilabel_cells(counts.kept.settled, classes)
+    refuse_multilabel_cells(counts.evaluated.settled, classes)
     declared = (name for name in counts.roles.classes if name not in classes)
     refuse_class_columns_not_in_truth(counts.name, counts.models, [*classes, *declared])
 
@@ -127,16 +127,16 @@ def _as_stored(counts: PredictionCounts, opened: Predictions) -> PredictionCount
     stored = PredictionCounts(
         **read_counts(counts_as_table((file,), description, opened.roles), [description])
     )
-    settled = stored.kept.settled
-    as_read = counts.kept.settled.columns  # how scores were read, for notes
+    settled = stored.evaluated.settled
+    as_read = counts.evaluated.settled.columns  # how scores were read, for notes
     columns = replace(
         settled.columns,
         scaled=as_read.scaled,
         log_odds=as_read.log_odds,
         calibrated=as_read.calibrated,
     )
-    rows = replace(stored.kept, settled=replace(settled, columns=columns))
-    return replace(stored, kept=rows)
+    rows = replace(stored.evaluated, settled=replace(settled, columns=columns))
+    return replace(stored, evaluated=rows)
 
 
 def _count_as_read(opened: Predictions, *, any_range: bool) -> PredictionCounts:
@@ -148,7 +148,7 @@ def _count_as_read(opened: Predictions, *, any_range: bool) -> PredictionCounts:
         except settings.OtherFacts as facts:
             opened = read_again(opened, facts.denied)
         except DataError:
-            if opened.whole:
+            if opened.is_whole:
                 raise
             opened = read_again(opened)  # all rows may be read otherwise
 
@@ -189,7 +189,7 @@ def _count_patterns(
         if settled.related is None:
             settled = settings.with_label_thresholds(settled, opened)
         grouped = group_rows(settled)  # the one pass
-        if opened is not None and not opened.whole and has_other_facts(grouped, settled):
+        if opened is not None and not opened.is_whole and has_other_facts(grouped, settled):
             raise settings.OtherFacts
         refuse_scores_outside(settled, grouped.ranges)
         check = check_patterns(grouped, settled)

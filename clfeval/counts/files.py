@@ -40,9 +40,9 @@ def count_table(counts: PredictionCounts) -> tuple[pl.DataFrame, Mapping[str, An
     by chance. Raises UsageError for counts that need more than integers.
     """
     if counts.stored is not None:
-        return counts.stored.table, counts.stored.about
+        return counts.stored.table, counts.stored.description
     refuse_fractions(counts)
-    slice_names = [f"b{position}" for position in range(len(counts.kept.settled.columns.by))]
+    slice_names = [f"b{position}" for position in range(len(counts.evaluated.settled.columns.by))]
     frames = [_pattern_frame(counts, slice_names)]
     scored = [place for place, model in enumerate(counts.models) if model.kind != "label"]
     frames += [score_frame(counts.score_source, place, slice_names) for place in scored]
@@ -61,7 +61,7 @@ def refuse_fractions(counts: PredictionCounts) -> None:
 
 def _describe(counts: PredictionCounts) -> dict[str, Any]:
     """Return the metadata of a counts file, without its digest."""
-    columns = counts.kept.settled.columns
+    columns = counts.evaluated.settled.columns
     kinds = {model.name: "label" if model.kind == "label" else "score" for model in counts.models}
     return {
         "schema": SCHEMA,
@@ -87,7 +87,7 @@ def _pattern_frame(counts: PredictionCounts, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and predicted labels."""
     votes = [f"v{place}" for place in range(len(counts.models))]
     if by:  # one more pass: slices by several columns do not tell which rows they share
-        rows = concatenate_frames(counts.kept.frames(votes=True, by=True))
+        rows = concatenate_frames(counts.evaluated.frames(votes=True, by=True))
         table = collect(rows.group_by("t", *votes, *by).agg(nw.col("w").sum()))
     else:
         patterns = counts.patterns

@@ -56,9 +56,9 @@ class RawPatterns:
     rows: Ints
     n: Floats | Ints  # fractional only until their unit is known
     bad_weights: int
-    wrong: int
+    invalid: int
     ranges: Mapping[str, tuple[float, float]]
-    off: Mapping[str, float]
+    farthest_off: Mapping[str, float]
     ties: Mapping[str, int]
     text_bytes: int
     no_tail: int
@@ -113,9 +113,9 @@ class RawPatterns:
             rows=rows,
             n=n,
             bad_weights=total("x"),
-            wrong=total(WRONG),
+            invalid=total(WRONG),
             ranges=ranges,
-            off=farthest_off,
+            farthest_off=farthest_off,
             ties=ties,
             text_bytes=total(TEXT_BYTES),
             no_tail=total(NO_TAIL),

@@ -355,10 +355,10 @@ def refuse_invalid_patterns(
     settled.refuse_similar_labels(check.rows, check.unknown)
     owners, evaluated = grouped.clusters, np.flatnonzero(~check.missing)
     lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
-    has_errors = bool(check.unknown or grouped.wrong or grouped.bad_weights or lost)
+    has_errors = bool(check.unknown or grouped.invalid or grouped.bad_weights or lost)
     missing = bool((check.missing & ~check.excused).any())
     if has_errors or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
-        has_conflicts, weights = grouped.wrong > 0, grouped.bad_weights > 0
+        has_conflicts, weights = grouped.invalid > 0, grouped.bad_weights > 0
         refuse_invalid_rows(
             settled,
             check.classes,
@@ -372,7 +372,7 @@ def refuse_invalid_patterns(
     ambiguous_columns.refuse_unbounded_scores(settled, check.unbounded, any_range=any_range)
     if not any_range:
         ambiguous_columns.refuse_shared_threshold(settled, grouped.ranges)
-    ambiguous_columns.refuse_probability_sums(settled, check.classes, grouped.off)
+    ambiguous_columns.refuse_probability_sums(settled, check.classes, grouped.farthest_off)
     if not grouped.n[evaluated].sum() > 0:
         hint = HEADER_ONLY
         if grouped.rows.sum() > check.blank or columns.weight:

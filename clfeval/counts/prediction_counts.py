@@ -61,7 +61,7 @@ class PredictionCounts:
     ties: Mapping[str, int]
     blank_rows: int
     roles: Input
-    kept: EvaluatedRows
+    evaluated: EvaluatedRows
     order: tuple[str, ...] = ()
     labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None
     top: TopRows | None = None
@@ -115,7 +115,7 @@ class PredictionCounts:
     @property
     def name(self) -> str:
         """Name of the table in messages."""
-        return self.kept.settled.name
+        return self.evaluated.settled.name
 
     @property
     def negative(self) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class PredictionCounts:
     @property
     def truth(self) -> str:
         """The column of true labels."""
-        return self.kept.settled.columns.truth
+        return self.evaluated.settled.columns.truth
 
     @property
     def patterns(self) -> PatternCounts:
@@ -151,7 +151,7 @@ class PredictionCounts:
         return float(
             sum(
                 collect(frame.select(is_evaluated.sum()))["w"].item()
-                for frame in self.kept.frames()
+                for frame in self.evaluated.frames()
             )
         )
 
@@ -160,7 +160,7 @@ class PredictionCounts:
         """Number of units in a row: of a weight of 1, or of the mean sampling weight."""
         if self.roles.sampling_weights:
             return float(self.patterns.n.sum()) / self.size
-        return self.patterns.unit if self.stored is not None else self.kept.settled.weight_unit
+        return self.patterns.unit if self.stored is not None else self.evaluated.settled.weight_unit
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
         """Return the counts with groups of models merged, as by `PatternCounts.grouped`."""
@@ -181,9 +181,9 @@ class PredictionCounts:
         """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
         if scores and any(model.kind != "label" for model in self.models):
             if self.stored is not None:
-                self.kept.frames()  # which has none
+                self.evaluated.frames()  # which has none
             return self._once(
-                "joint", partial(joint_counts, self.kept), lambda counts: len(counts.n)
+                "joint", partial(joint_counts, self.evaluated), lambda counts: len(counts.n)
             )
         patterns = self.patterns
         return JointCounts.from_rows(
@@ -195,7 +195,7 @@ class PredictionCounts:
         """The bits of the buckets of scores; None where scores are counted one by one."""
         requested = self.roles.scores
         if self.stored is not None:
-            return parse_bits(self.stored.about["scores"])
+            return parse_bits(self.stored.description["scores"])
         bits = None if requested is None else parse_bits(requested)
         labels = all(model.kind == "label" for model in self.models)
         owned = self.patterns.fractional or self.patterns.clusters is not None
@@ -208,19 +208,19 @@ class PredictionCounts:
             return None
         if requested is not None:
             return bits
-        has_many = partial(has_many_scores, self.kept, self.models)
+        has_many = partial(has_many_scores, self.evaluated, self.models)
         exceeds = self._once("many", has_many, lambda _: 1)
         return BITS if exceeds else None
 
     @property
     def score_source(self) -> ScoreSource:
         """The rows with scores, and how these are counted."""
-        return ScoreSource(self.kept, self.models, self.bits, self.thresholds, self.ranges)
+        return ScoreSource(self.evaluated, self.models, self.bits, self.thresholds, self.ranges)
 
     @property
     def min_cell(self) -> int:
         """Below which counts are hidden, so that scores and some labels are not known; or 0."""
-        return 0 if self.stored is None else self.stored.about["min_cell"]
+        return 0 if self.stored is None else self.stored.description["min_cell"]
 
     @property
     def unknown(self) -> Mapping[tuple[str | None, str], tuple[int, int]]:
@@ -241,7 +241,7 @@ class PredictionCounts:
         if self.stored is not None:
             return self.stored.scores[i]
         count: Callable[[], Mapping[str | None, ScoreCounts]]
-        count = partial(count_model_scores, self.kept, i)
+        count = partial(count_model_scores, self.evaluated, i)
         if self.bits is not None:
             count = partial(bucketed_scores, self.score_source, i)
         buckets = self.bits is not None
@@ -259,7 +259,7 @@ class PredictionCounts:
 
         def count() -> dict[str | None, ClassPatterns]:
             if len(self.order) > 2:
-                return self.labelled() if self.labelled else read_labels(self.kept, self.order)
+                return self.labelled() if self.labelled else read_labels(self.evaluated, self.order)
             build = ClassPatterns.from_binary_patterns
             parts = self.slices.items()
             return {name: build(patterns, self.order, self.positive) for name, patterns in parts}
@@ -273,12 +273,12 @@ class PredictionCounts:
 
         Errors: ValueError for a model without them.
         """
-        count = partial(read_class_scores, self.kept, i, self.order)
+        count = partial(read_class_scores, self.evaluated, i, self.order)
         return self._once(("class scores", i), count, lambda counts: counts[None].p.size)
 
     def probability_rows(self, i: int) -> ProbabilityRows:
         """Return the class probabilities of model i row by row: one more pass."""
-        return read_probability_rows(self.kept, i, self.order)
+        return read_probability_rows(self.evaluated, i, self.order)
 
     def _once(self, key: object, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Return a statistic, cached if it is small: ten million scores would fill the memory."""

@@ -60,7 +60,7 @@ class StoredCounts:
 
     scores: Mapping[int, Mapping[str | None, ScoreCounts]]
     table: pl.DataFrame
-    about: Mapping[str, Any]
+    description: Mapping[str, Any]
     joint: Sequence[Any]
     unknown: Mapping[tuple[str | None, str], tuple[int, int]]
 
@@ -242,7 +242,7 @@ def _count_fields(
         "ties": {},
         "blank_rows": 0,
         "roles": roles,
-        "kept": StoredRows(settled, "plain", (), no_votes, True, rows),
+        "evaluated": StoredRows(settled, "plain", (), no_votes, True, rows),
         "uncut": {name: tuple(limits) for name, limits in description["uncut"].items()},
     }
 

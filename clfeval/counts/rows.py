@@ -206,7 +206,7 @@ def read_scored_rows(predictions: PredictionCounts, labels: Collection[str] = ()
     """
     if predictions.stored is not None or predictions.bits is not None:
         return StoredScores.from_counted(predictions)
-    evaluated = predictions.kept
+    evaluated = predictions.evaluated
     columns = evaluated.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
     labelled = {i: model.name for i, model in enumerate(columns.models) if model.name in labels}
@@ -240,13 +240,13 @@ def _scored_tables(
     predictions: PredictionCounts, scored: Sequence[int], labelled: Sequence[int]
 ) -> list[nw.DataFrame[Any]]:
     """Read the scores or labels of models, truth, slices, weights and clusters of each file."""
-    columns = predictions.kept.settled.columns
+    columns = predictions.evaluated.settled.columns
     names = [*(f"s{i}" for i in scored), *(f"b{j}" for j in range(len(columns.by)))]
     names += [f"v{i}" for i in labelled]
     names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster is not None else [])]
     return [
         collect(frame.select(*names, t=nw.col("t").cast(nw.Int8)))
-        for frame in predictions.kept.frames(
+        for frame in predictions.evaluated.frames(
             votes=bool(labelled), scores=scored, by=True, cluster=True
         )
     ]
@@ -278,19 +278,21 @@ def truth_digest(sample: Sample) -> str | None:
     `rows:` of the same without ids, in the order of the table. `counts:` of a table of counts:
     positives and negatives of each slice.
     """
-    predictions = sample.counted
+    predictions = sample.predictions
     if predictions is None and not sample.sampled:
         return None
     if predictions is None or predictions.stored is not None:
         return f"counts:{sha256(_class_totals(sample)).hexdigest()}"
-    columns = predictions.kept.settled.columns
+    columns = predictions.evaluated.settled.columns
     multiclass = predictions.multiclass
     with_ids = columns.id is not None
-    frames = predictions.kept.frames(key=with_ids, cluster=True, labels=(0,) if multiclass else ())
+    frames = predictions.evaluated.frames(
+        key=with_ids, cluster=True, labels=(0,) if multiclass else ()
+    )
     names = [*(["key"] if with_ids else []), "y" if multiclass else "t"]
     names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
     rows = collect(concatenate_frames([frame.select(names) for frame in frames]))
-    if with_ids or predictions.kept.settled.layout.gathers:
+    if with_ids or predictions.evaluated.settled.layout.gathers:
         rows = rows.sort(*names)
     digest = sha256(f"{predictions.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))
     for start in range(0, len(rows), _AT_ONCE):
@@ -321,7 +323,7 @@ def list_changes(
     At most `most` of each, in the order of the table (of ids in a long table). A row has its id, or
     file and row; truth, prediction of the reference (before) and of the model (after).
     """
-    settled = predictions.kept.settled
+    settled = predictions.evaluated.settled
     names = [model.name for model in settled.columns.models]
     positions = [(names.index(model), names.index(reference)) for model, reference in pairs]
     if predictions.multiclass:
@@ -361,7 +363,7 @@ def _changes_of_two_classes(
 ) -> list[list[_Change]]:
     """Return the rows that only one model of each pair predicts correctly, of two classes."""
     changes_of_pairs: list[list[_Change]] = [[] for _ in pairs]
-    evaluated = predictions.kept
+    evaluated = predictions.evaluated
     names = _class_names(predictions)
     gathers = evaluated.settled.layout.gathers
     frames = evaluated.frames(votes=True, key=True)
@@ -402,7 +404,7 @@ def _changed_rows(
 
 def _changes_of_classes(predictions: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
     """Yield the rows that only one of two models predicts correctly, of more than two classes."""
-    evaluated = predictions.kept
+    evaluated = predictions.evaluated
     names = predictions.order
     frames = evaluated.frames(labels=(i, j), key=True)
     for file, frame in zip(

@@ -41,7 +41,7 @@ class Sample:
     name: str = ""
     runs: Mapping[str, ConfusionCounts] = field(default_factory=dict)
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
-    counted: PredictionCounts | None = None
+    predictions: PredictionCounts | None = None
     sampled: bool = True
     facets: Facets = ()
 
@@ -49,7 +49,7 @@ class Sample:
     def facts(self) -> Facts:
         """Facts on the counts: rows, models, thresholds, slices."""
         counts = self.slices[None]
-        predictions = self.counted
+        predictions = self.predictions
         facts: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             facts["rows dropped"] = dropped
@@ -79,8 +79,8 @@ class Sample:
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:
         """Pattern counts of the table and its slices; empty if only counts per model are known."""
-        hidden = self.counted is None or self.counted.min_cell
-        slices = {} if self.counted is None or hidden else self.counted.slices
+        hidden = self.predictions is None or self.predictions.min_cell
+        slices = {} if self.predictions is None or hidden else self.predictions.slices
         return {label: patterns for label, patterns in slices.items() if label in self.slices}
 
     @classmethod
@@ -102,7 +102,7 @@ class Sample:
             predictions.roles,
             predictions.name,
         )
-        facets = predictions.kept.settled.columns.facets
+        facets = predictions.evaluated.settled.columns.facets
         return cls(slices, *table, runs, predictions.thresholds, predictions, facets=facets)
 
     @classmethod

@@ -27,7 +27,7 @@ class ScoreSource:
     thresholds: of each model. ranges: lowest and highest score of each model.
     """
 
-    kept: EvaluatedRows
+    evaluated: EvaluatedRows
     models: Sequence[ModelColumns]
     bits: int | None
     thresholds: Mapping[str, float | None]
@@ -54,9 +54,9 @@ def has_many_scores(evaluated: EvaluatedRows, models: Sequence[ModelColumns]) ->
 
 def score_frame(source: ScoreSource, i: int, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and score, or bucket, of a model."""
-    rows = concatenate_frames(source.kept.frames(scores=(i,), by=True))
+    rows = concatenate_frames(source.evaluated.frames(scores=(i,), by=True))
     model = source.models[i]
-    weighted = source.kept.settled.columns.weight is not None
+    weighted = source.evaluated.settled.columns.weight is not None
     weight = nw.col("w").cast(nw.Int64)
     row_count = weight.sum().cast(nw.Int64) if weighted else nw.len().alias("w")
     if source.bits is None:
@@ -107,7 +107,7 @@ def counts_frame(
 
 def bucketed_scores(source: ScoreSource, i: int) -> dict[str | None, ScoreCounts]:
     """Return the scores of a model of a table in buckets, in the whole table and each slice."""
-    columns = source.kept.settled.columns
+    columns = source.evaluated.settled.columns
     names = [f"b{position}" for position in range(len(columns.by))]
     table = score_frame(source, i, names)
     name_of_column = dict(zip(columns.by, names, strict=True))

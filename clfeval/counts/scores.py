@@ -78,7 +78,7 @@ class TopRows:
     """The number of highest rows requested, and those of each model, ties included."""
 
     count: float
-    taken: Mapping[str, float]
+    flagged_rows: Mapping[str, float]
 
 
 def find_top_rows(

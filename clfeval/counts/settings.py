@@ -347,12 +347,12 @@ def with_label_thresholds(
     columns, cuts = settled.columns, dict(settled.thresholds)
     related: dict[str, tuple[float, float]] = {}
     for model in columns.models:
-        if model.beside is None:
+        if model.score_column is None:
             continue
-        pair = (model.beside, _score_of(model, settled.positive))
+        pair = (model.score_column, _score_of(model, settled.positive))
         try:
             if isnan(cuts[model.name]):
-                pair = (model.beside, model.columns[0])
+                pair = (model.score_column, model.columns[0])
                 check_labels_most_probable(settled.files, columns, model)
             elif model.confidence or not settled.roles.has_threshold(model.name):
                 cut = _threshold_of_labels(settled, model, pair[1])
@@ -360,10 +360,10 @@ def with_label_thresholds(
                     cuts[model.name], low, high = cut
                     related[model.name] = low, high
         except DataError:
-            if opened is None or opened.asked is None or pair in opened.asked.denied:
+            if opened is None or opened.requested is None or pair in opened.requested.denied:
                 raise
             # the positive class may be unknown until all rows were looked at
-            raise OtherFacts([pair] if opened.whole else []) from None
+            raise OtherFacts([pair] if opened.is_whole else []) from None
     return replace(settled, thresholds=cuts, related=related)
 
 

@@ -177,7 +177,7 @@ class IntervalSettings:
     """Settings of confidence intervals; level None for no intervals."""
 
     level: float | None
-    how: str = "exact"
+    method: str = "exact"
     totals: str = "random"
     resamples: int = RESAMPLES
     seed: int = 0

@@ -220,7 +220,7 @@ def offer_of_log_odds(model: str, predictions: PredictionCounts) -> str:
 
     By an option where it applies, which is not to counts, long tables and joined files.
     """
-    settled = predictions.kept.settled
+    settled = predictions.evaluated.settled
     is_joined = settled.roles.join not in (None, JOIN_NOTHING)
     if predictions.stored is not None or settled.columns.answer or is_joined:
         return "if these are log odds, 1 / (1 + exp(-x)) converts them to probabilities"
@@ -253,7 +253,7 @@ def _caution(gain: StoredGain | None) -> str:
 
 def counting_notes(predictions: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
     """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
-    settled = predictions.kept.settled
+    settled = predictions.evaluated.settled
     condition = predictions.roles.where
     notes = [] if condition is None else [_condition_note(condition)]
     notes += cluster_notes(predictions) if clusters else []
@@ -287,11 +287,15 @@ def counting_notes(predictions: PredictionCounts, *, clusters: bool = True) -> l
 def _paired_column_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
     """Yield a note on each column of labels that is one model with columns of scores."""
     for model in predictions.models:
-        if not model.beside:
+        if not model.score_column:
             continue
-        columns = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
+        columns = (
+            f"{list_names((model.score_column, *model.columns), 4)} are one model, '{model.name}'"
+        )
         if len(model.columns) == 1:
-            columns = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+            columns = (
+                f"'{model.score_column}' and '{model.columns[0]}' are one model, '{model.name}'"
+            )
         cut = predictions.thresholds[model.name]
         text = f"{columns}: it predicts the most probable class"
         if cut is not None:
@@ -299,7 +303,7 @@ def _paired_column_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
             if model.kind == "score":
                 noun = "scores"
             text = f"{columns}: {noun} of {format_exact(cut)} or more are positive"
-        limits = (predictions.kept.settled.related or {}).get(model.name, ())
+        limits = (predictions.evaluated.settled.related or {}).get(model.name, ())
         ranges = [
             f"{word} {format_exact(limit)}"
             for word, limit in zip(("above", "up to"), limits, strict=False)
@@ -342,7 +346,7 @@ def report_provenance(
 ) -> dict[str, Any]:
     """Return the parameters and signature of a Result; digests: of labels, then of scores."""
     roles = sample.roles
-    predictions = sample.counted
+    predictions = sample.predictions
     of_labels, *of_scores = digests
     statistics = sha256("".join([of_labels, *sorted(of_scores)]).encode()).hexdigest()
     signed: dict[str, Any] = {"pos": sample.positive, "cut": format_thresholds(sample.thresholds)}
@@ -473,7 +477,7 @@ def cluster_notes(predictions: PredictionCounts) -> list[ResultNote]:
         weighted = predictions.patterns.fractional
         text = _few_clusters_text(len(clusters), equivalent, weighted=weighted)
         return [ResultNote("few-clusters", text)]
-    name = predictions.kept.likely_cluster()
+    name = predictions.evaluated.likely_cluster()
     if name is None:
         return []
     text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "

@@ -36,8 +36,8 @@ class ThresholdRule:
 
     name: str  # as in tables
     best: RequestedMeasure
-    within: RequestedMeasure | None = None  # the measure of the limit
-    at: float = 0.0  # the limit
+    limited: RequestedMeasure | None = None  # the measure of the limit
+    limit: float = 0.0  # the limit
     sign: int = 1  # 1 for a lower, -1 for an upper limit
     safe: bool = False  # a confidence limit must satisfy it
     ratio: float | None = None  # odds at which its measures hold; None for those of the rows
@@ -51,8 +51,8 @@ class ThresholdRule:
         n = fp[..., -1:]
         table = Confusion(*(cell.astype(np.float64) for cell in (tp, fp, p - tp, n - fp)))
         gains = self.best.measure.sign * measure_value(self.best, table)
-        if self.within is not None:
-            slack = self.sign * (measure_value(self.within, table) - self.at)
+        if self.limited is not None:
+            slack = self.sign * (measure_value(self.limited, table) - self.limit)
             gains = np.where(slack >= -_TIE, gains, np.nan)
         defined = ~np.isnan(gains)
         most = np.where(defined, gains, -np.inf).max(axis=-1, keepdims=True)
@@ -94,8 +94,8 @@ class ChosenThresholds:
     """Thresholds that r rules choose among the points of a ROC curve."""
 
     points: RocPoints
-    at: Ints  # the points, (r,), -1 for none
-    here: ConfusionCounts  # on these rows
+    positions: Ints  # the points, (r,), -1 for none
+    observed: ConfusionCounts  # on these rows
     expected: ConfusionCounts  # on new data
     choices: BootstrapChoices | None  # of bootstrap tables
     unknown: Sequence[str | None]  # why `expected` is unknown, (r,)
@@ -135,8 +135,8 @@ class ChosenThresholds:
 
     def used(self, i: int) -> tuple[float | None, ConfusionCounts, ConfusionCounts]:
         """Return the threshold of a rule, None above every score, and the tables there."""
-        cut = self.points.thresholds[self.at[i]].item()
-        return cut if isfinite(cut) else None, self.expected.take([i]), self.here.take([i])
+        cut = self.points.thresholds[self.positions[i]].item()
+        return cut if isfinite(cut) else None, self.expected.take([i]), self.observed.take([i])
 
 
 def _expected_tables(
@@ -160,7 +160,7 @@ def _expected_tables(
         value = float(measure_value(rule.best, table).ravel()[0])
         new_value = float(measure_value(rule.best, new_table).ravel()[0])
         rises = rule.best.measure.sign * (new_value - value) > 0
-        unchanged[i] |= rule.within is None and rises
+        unchanged[i] |= rule.limited is None and rises
     tp = np.where(unchanged, tables.tp, tp)
     fp = np.where(unchanged, tables.fp, fp)
     return replace(tables, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
@@ -231,7 +231,7 @@ def _correct_limits(
     """Correct TP and FP, (2, r), for optimism of predictive values; the maximised rate stays."""
     tp, fp = counts
     for i, rule in enumerate(rules):
-        limit = rule.within
+        limit = rule.limited
         if limit is None or limit.name not in ("precision", "npv", "fdr", "for"):
             continue
         value = float(measure_value(limit, float_confusion(tables.take([i])))[0])

@@ -33,8 +33,8 @@ QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
 class JoinedFile:
     """One of the joined files: its name, its columns, and their names in the joined table."""
 
-    called: str
-    said: bool  # by the user, not by its name
+    name: str
+    is_named: bool  # by the user, not by its name
     file: TableFile
     columns: Columns
     profiles: Mapping[str, ColumnProfile]
@@ -50,14 +50,14 @@ class JoinedFile:
 
         alone: one per file; name_counts: of the models of all files.
         """
-        name = QUALIFIED_NAME.format(self.called, model.name)
-        if len(self.columns.models) == 1 and (self.said or alone):
-            name = self.called
-        elif not self.said and name_counts[model.name] == 1:
+        name = QUALIFIED_NAME.format(self.name, model.name)
+        if len(self.columns.models) == 1 and (self.is_named or alone):
+            name = self.name
+        elif not self.is_named and name_counts[model.name] == 1:
             name = model.name
         columns = tuple(self.names[column] for column in model.columns)
-        score_column = model.beside and self.names[model.beside]
-        return replace(model, name=name, columns=columns, beside=score_column)
+        score_column = model.score_column and self.names[model.score_column]
+        return replace(model, name=name, columns=columns, score_column=score_column)
 
 
 def file_stem(name: str) -> str:
@@ -119,7 +119,7 @@ def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> No
     columns = Counter[str]()
     for part in parts:
         model_columns = {
-            name for model in part.columns.models for name in (*model.columns, model.beside)
+            name for model in part.columns.models for name in (*model.columns, model.score_column)
         }
         columns.update(part.names[name] for name in model_columns if name is not None)
         shared |= {full for name, full in part.names.items() if name not in model_columns}
@@ -205,7 +205,7 @@ class _Problems:
     drop: bool
     problems: list[Problem] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
-    apart: pl.Series | None = None
+    differing: pl.Series | None = None
 
     def add(self, code: str, file: str, column: str, rows: pl.DataFrame) -> None:
         """Add a problem for each row of a frame of row numbers and messages, in its order."""
@@ -276,7 +276,9 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
     file, columns = side.file, side.columns
     readings: dict[str, CellReading] = columns.readings("plain")
     readings |= {
-        model.beside: columns.label(columns.truth) for model in columns.models if model.beside
+        model.score_column: columns.label(columns.truth)
+        for model in columns.models
+        if model.score_column
     }
     try:
         return _read_with_row_numbers(side, readings)
@@ -449,14 +451,17 @@ def _merge_columns(
 def _merged_names(side: JoinedFile) -> list[str]:
     """Return the columns of a file that go into the joined table, each once."""
     models = [
-        name for model in side.columns.models for name in (*model.columns, model.beside) if name
+        name
+        for model in side.columns.models
+        for name in (*model.columns, model.score_column)
+        if name
     ]
     return list(dict.fromkeys((*side.columns.constants, *models)))
 
 
 def _conflict_hints(problems: _Problems, n: int) -> dict[str, str]:
     """Return the hint for each kind of problem, of n ids."""
-    different = 0 if problems.apart is None else int(problems.apart.sum())
+    different = 0 if problems.differing is None else int(problems.differing.sum())
     truth_hint = "no id has the same truth in all files: are the labels written the same way?"
     if different < n:
         truth_hint = f"{different:,} of {n:,} ids have a different truth: correct the wrong file"
@@ -504,7 +509,9 @@ def _compare(
         return
     if is_truth:
         two_truths = differs & a.is_not_null() & b.is_not_null()
-        problems.apart = two_truths if problems.apart is None else problems.apart | two_truths
+        problems.differing = (
+            two_truths if problems.differing is None else problems.differing | two_truths
+        )
     this_cell, earlier_cell = (
         pl.when(cell.is_null()).then(pl.lit("missing")).otherwise(pl.format("'{}'", cell))
         for cell in (b.cast(pl.String), a.cast(pl.String))

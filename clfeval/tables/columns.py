@@ -39,7 +39,7 @@ class ModelColumns:
     kind: Literal["label", "score", "classes"]
     columns: tuple[str, ...]
     classes: tuple[str, ...] = ()
-    beside: str | None = None
+    score_column: str | None = None
     shares: bool = False
     confidence: bool = False
     rounded: float = 0.0
@@ -173,7 +173,7 @@ class Columns:
                 label = model.kind == "label"
                 reading_of[name] = self.label(name, mode) if label else number[name in self.written]
             if model.confidence:
-                reading_of[str(model.beside)] = self.label(str(model.beside), mode)
+                reading_of[str(model.score_column)] = self.label(str(model.score_column), mode)
         if self.weight:
             reading_of[self.weight] = number[self.weight in self.written]
         return reading_of

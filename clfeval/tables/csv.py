@@ -36,7 +36,7 @@ class CsvHead:
     sample: tuple[tuple[str | None, ...], ...]
     header_bytes: int  # of the names alone, without delimiters and line end
     header_row: int = 1  # more if blank lines or comments precede it
-    whole: bool = False
+    is_whole: bool = False
     ragged: bool = False
 
 

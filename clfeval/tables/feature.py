@@ -67,7 +67,7 @@ class FeatureTable:
     row: str = ""
     feature: str = ""
     value: str | None = None
-    wanted: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     classes: ClassTable | None = None
     ignored: tuple[str, ...] = ()
 
@@ -189,7 +189,7 @@ def _recognise_features(
             row=str(row),
             feature=str(feature),
             value=value,
-            wanted=features,
+            requested=features,
             classes=classes,
             ignored=tuple(spare),
         )
@@ -230,7 +230,7 @@ def _wide_features(
         hint = "every column except class, id and weight is a feature"
         raise DataError.new(message, "no-features", first.name, hint=hint)
     kinds = _kinds(first, names, roles.null_value)
-    return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=features)
+    return FeatureTable(files, roles, "wide", truth, row_id, kinds, requested=features)
 
 
 def _truth_by_name_or_offer(

@@ -78,7 +78,7 @@ class Check:
 
     column: str
     code: str
-    what: str
+    message: str
     bad: pl.Expr
     extra: pl.Expr | None = None
 
@@ -227,7 +227,7 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
         rows = bad_cells.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
         for file, row, text, extra_text in rows.head(MAX_PROBLEMS).iter_rows():
-            message = check.what.format(value="" if text is None else text, extra=extra_text)
+            message = check.message.format(value="" if text is None else text, extra=extra_text)
             problems.append(Problem(message, check.code, file, row, check.column))
     return problems, +totals
 

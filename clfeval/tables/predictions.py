@@ -81,8 +81,8 @@ class Predictions:
     profiles: Mapping[str, ColumnProfile]
     roles: Input
     joined: str = ""  # what was joined, and how
-    whole: bool = True
-    asked: Input | None = None
+    is_whole: bool = True
+    requested: Input | None = None
     heard: Callable[[Predictions], object] | None = None
 
     def announced(self, on_open: Callable[[Predictions], object]) -> Predictions:
@@ -147,8 +147,8 @@ class Predictions:
             ),
         }
         for model in columns.models:
-            if model.beside:
-                role_of[model.beside] = (f"labels of '{model.name}'", "its name")
+            if model.score_column:
+                role_of[model.score_column] = (f"labels of '{model.name}'", "its name")
             for name, label in zip_longest(columns.sources(model), model.classes):
                 kind = _kind_of_numbers(model)
                 role = f"{KINDS[kind]} of '{model.name}'"

@@ -248,7 +248,7 @@ def sample_is_whole(files: Sequence[TableFile], profiles: Mapping[str, ColumnPro
         return False
     head = files[0].head
     if head is not None:
-        return head.whole
+        return head.is_whole
     return max((profile.rows for profile in profiles.values()), default=0) < SAMPLE_ROWS
 
 

@@ -53,7 +53,7 @@ class ScoreFacts:
     rows: int
     missing: int
     invalid: int
-    outside: int
+    outside_range: int
     at_ends: int
 
     def __add__(self, rest: ScoreFacts) -> ScoreFacts:

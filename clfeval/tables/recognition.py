@@ -201,7 +201,7 @@ def _spelled_columns(
     if columns.truth not in profiles:
         return {}
     labels = [name for model in columns.models if model.kind == "label" for name in model.columns]
-    labels += [model.beside for model in columns.models if model.beside]
+    labels += [model.score_column for model in columns.models if model.score_column]
     classes = known_labels(profiles[columns.truth].texts, roles)
     if columns.answer in profiles and roles.kind != "score":
         has_labels = kind_of_cells(profiles[columns.answer], classes) == "label"
@@ -268,7 +268,7 @@ def recognise_predictions(
     columns = replace(columns, edges=edges)
     resolved = _resolved_options(roles, recognised)
     return Predictions(
-        files, recognised.layout, columns, profiles, resolved, whole=is_whole, asked=roles
+        files, recognised.layout, columns, profiles, resolved, is_whole=is_whole, requested=roles
     )
 
 
@@ -373,10 +373,10 @@ def _needs_all_rows(
 
 def read_again(opened: Predictions, denied: Sequence[tuple[str, str]] = ()) -> Predictions:
     """Return a table as it is read from the profiles of all rows; denied: facts of two columns."""
-    options = opened.asked or opened.roles
+    options = opened.requested or opened.roles
     roles = replace(options, denied=(*options.denied, *denied))
     again = recognise_predictions(opened.files, roles, all_rows=True)
-    again = replace(again, heard=opened.heard, asked=roles, joined=opened.joined)
+    again = replace(again, heard=opened.heard, requested=roles, joined=opened.joined)
     is_equal = again.columns == opened.columns and again.roles.positive == opened.roles.positive
     if opened.heard is not None and not is_equal:
         opened.heard(again)

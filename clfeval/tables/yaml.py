@@ -38,7 +38,7 @@ class SourcePosition:
 
     line: int
     column: int
-    inside: dict[str | int, SourcePosition] = field(default_factory=dict)
+    positions: dict[str | int, SourcePosition] = field(default_factory=dict)
     text: str | None = None
 
 
@@ -104,7 +104,7 @@ class Composer:
         elif event_kind(event) == "SequenceStart":
             value = []
             while event_kind(item_event := next(self.events)) != "SequenceEnd":
-                part, spot.inside[len(value)] = self.compose(item_event, depth + 1)
+                part, spot.positions[len(value)] = self.compose(item_event, depth + 1)
                 value.append(part)
         else:
             value = self._pairs(spot, depth)
@@ -120,8 +120,8 @@ class Composer:
             if event_kind(event) != "Scalar":
                 self.add_problem(event, "a key must be a single text")
             elif event.value in pairs:
-                first = f"{self.name}:{spot.inside[event.value].line}"
-                first += f":{spot.inside[event.value].column}"
+                first = f"{self.name}:{spot.positions[event.value].line}"
+                first += f":{spot.positions[event.value].column}"
                 message = f"key {quote_name(event.value)} is given twice, first at {first}"
                 self.add_problem(event, message, "keep one of the two")
             elif event.value == "<<" and not event.style:
@@ -130,7 +130,7 @@ class Composer:
             else:
                 pairs[event.value] = value
                 position = event_position(event)
-                spot.inside[event.value] = replace(
+                spot.positions[event.value] = replace(
                     inner, line=position.line, column=position.column
                 )
         return pairs
@@ -223,16 +223,16 @@ class YamlFile:
         """Return `file:line:column` of a key or item, or of the last existing one on its path."""
         spot = self.spot
         for step in path:
-            if step not in spot.inside:
+            if step not in spot.positions:
                 break
-            spot = spot.inside[step]
+            spot = spot.positions[step]
         return f"{self.name}:{spot.line}:{spot.column}"
 
     def written(self, *path: str | int) -> str | None:
         """Return the text of an unquoted scalar as written; None for other values."""
         spot: SourcePosition | None = self.spot
         for step in path:
-            spot = None if spot is None else spot.inside.get(step)
+            spot = None if spot is None else spot.positions.get(step)
         return None if spot is None else spot.text
 
     def problem(self, path: Sequence[str | int], message: str, code: str = CODE) -> Problem:

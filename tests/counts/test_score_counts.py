@@ -122,7 +122,7 @@ def test_a_slice_that_is_no_number_is_missing() -> None:
     found = scores(frame, by=("site",))
     assert found["site=(missing)"]["a"] == [(0.25, 1, 0), (0.5, 0, 1)]
     with open_predictions(frame, Input(by=("site",))) as predictions:
-        table, masks = read_scores(count_predictions(predictions).kept, "all")
+        table, masks = read_scores(count_predictions(predictions).evaluated, "all")
     assert table.scores[0][masks["site=(missing)"]].tolist() == [0.25, 0.5]
 
 

@@ -137,7 +137,9 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
     said = Input(weight="n", by=("site",), missing="drop", positive="1")
     with open_predictions(ENGINES[engine](frame), said) as predictions:
         counted = counting.count_predictions(predictions)
-        found = {kind: read_scores(counted.kept, kind) for kind in ("positive", "negative", "all")}
+        found = {
+            kind: read_scores(counted.evaluated, kind) for kind in ("positive", "negative", "all")
+        }
     rows = {
         kind: sorted(zip(*map(np.ndarray.tolist, (*table.scores, table.n)), strict=True))
         for kind, (table, _) in found.items()
@@ -159,7 +161,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
         paths.append(tmp_path / f"{number}.csv")
         pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
     with open_predictions(paths, Input(kind="score")) as predictions:
-        table, masks = read_scores(counting.count_predictions(predictions).kept, "all")
+        table, masks = read_scores(counting.count_predictions(predictions).evaluated, "all")
     assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
 
 

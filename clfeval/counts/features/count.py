@@ -47,7 +47,7 @@ class CountedFeatures:
     classes: cuts.ClassCounts
     files: tuple[InputFile, ...]
     roles: Input
-    wanted: tuple[str, ...]
+    requested: tuple[str, ...]
     blank_rows: int
     nameless: int
     entries: bool
@@ -88,7 +88,7 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
         classes,
         input_files,
         table.roles,
-        table.wanted,
+        table.requested,
         blank_rows,
         nameless,
         entries=sparse and table.classes is None,
@@ -148,8 +148,8 @@ def count_sparse(
         check_sparse_rows(table)
     shown_groups = grouped.filter(~absent).filter(nw.col("kept") > 0).sort(*_keys(cut))
     counts = _feature_counts(shown_groups, classes, table, cut)
-    if table.wanted:
-        names = match_names(name, counts.names, table.wanted, kind="feature")
+    if table.requested:
+        names = match_names(name, counts.names, table.requested, kind="feature")
         positions = {name: i for i, name in enumerate(counts.names)}
         counts = counts.take(np.array([positions[name] for name in names]))
     return counts, classes, nameless

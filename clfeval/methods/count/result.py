@@ -66,7 +66,7 @@ def count_result(
     published = _counts_to_publish(counted, options, merged)
     positives, negatives = published.rows_by_truth
     rows = [_model_row(counted, model, published.table) for model in counted.models]
-    roles = counted.kept.settled.roles
+    roles = counted.evaluated.settled.roles
     parameters = {
         "positive": counted.positive,
         "negative": published.negative,
@@ -121,7 +121,7 @@ def _counts_to_publish(
 
 def _cluster_note(counts: PredictionCounts) -> Iterator[ResultNote]:
     """Yield a note on a column that may identify clusters, which counts do not keep."""
-    name = counts.kept.likely_cluster()
+    name = counts.evaluated.likely_cluster()
     if name is not None:
         text = f"'{name}' repeats, and counts have no clusters: if rows with the same value are "
         text += "correlated, intervals from these counts are too narrow; evaluate the rows with "
@@ -159,7 +159,7 @@ def _sentence(counts: PredictionCounts, published: PublishedCounts) -> str:
 
 def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
     """Return the signature of the counts: settings, and the digest of the counts."""
-    roles = counts.kept.settled.roles
+    roles = counts.evaluated.settled.roles
     settings = {
         "cmd": "count",
         "pos": counts.positive,

@@ -119,7 +119,7 @@ def _slice_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
 def _exclusive_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
     """Return the rows of the input that only one model detects, or misses."""
     return list_exclusive(
-        predictions.kept,
+        predictions.evaluated,
         options.list,
         target=options.target,
         rule=options.occlusion,
@@ -201,7 +201,7 @@ def _top_notes(predictions: PredictionCounts, options: MarsOptions) -> Iterator[
         return
     limit = predictions.top.count
     rows = predictions.patterns.rows
-    tied = [f"'{name}' {n:g}" for name, n in predictions.top.taken.items() if n > limit]
+    tied = [f"'{name}' {n:g}" for name, n in predictions.top.flagged_rows.items() if n > limit]
     if limit > rows:
         text = f"{OPTION}--top{END} {options.top} flags every row: the table has {rows}"
         yield ResultNote("top-takes-all", text)

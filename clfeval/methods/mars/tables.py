@@ -453,9 +453,9 @@ def sweep_table(
     predictions: PredictionCounts, options: MarsOptions
 ) -> tuple[Rows, list[ResultNote]]:
     """Return the table of a sweep over thresholds, and a note if some are left out."""
-    target, masks = read_scores(predictions.kept, options.target)
+    target, masks = read_scores(predictions.evaluated, options.target)
     if options.sweep == "top":
-        everything, _ = read_scores(predictions.kept, "all")
+        everything, _ = read_scores(predictions.evaluated, "all")
         target = rank_scores(everything, target)
     target = merge_group_scores(target, options.group, options.target)
     if not len(target.n):

@@ -138,7 +138,7 @@ class _ScoreGroups:
     low: Floats
     high: Floats
     mean: Floats
-    spread: Floats
+    variance: Floats
     error: Floats
     slack: Floats
 
@@ -364,11 +364,11 @@ def _loss_sums(measure: Measure, groups: _ScoreGroups, *, y: bool) -> tuple[floa
     )
     at_mean = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
     curvatures = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])
-    variance = (groups.spread - groups.slack)[i][is_present]
+    variance = (groups.variance - groups.slack)[i][is_present]
     lower = at_mean.min(axis=0) + curvatures.min(axis=0) * np.maximum(variance, 0) / 2
     at_ends = np.array([loss(low, y), loss(high, y)])
     chord = _chord(at_ends, low, mean, high) + np.abs(at_mean - at_mean[::-1]).max(axis=0)
-    variance = groups.spread[i][is_present]
+    variance = groups.variance[i][is_present]
     upper = np.minimum(at_mean.max(axis=0) + curvatures.max(axis=0) * variance / 2, chord)
     upper = np.clip(upper, at_ends.min(axis=0), at_ends.max(axis=0))
     n = groups.n[i][is_present]
@@ -465,7 +465,7 @@ class _LineTerms:
             slope,
             centre,
             n,
-            groups.spread[is_used],
+            groups.variance[is_used],
             groups.error[is_used],
             steepness=1 / np.minimum(*(scores * (1 - scores) for scores in limits)),
             span=high - low,

@@ -112,7 +112,7 @@ def sums_of_table(
             "mass": sums.mass,
             **{key: getattr(sums, key).tolist() for key in SUMS},
         }
-        for name, sums in joint_sums(predictions.kept, grids, influence).items()
+        for name, sums in joint_sums(predictions.evaluated, grids, influence).items()
     }
 
 

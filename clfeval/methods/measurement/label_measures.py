@@ -151,10 +151,10 @@ Function = Callable[[Confusion], Floats]
 class LabelLimitSettings:
     """Settings of limits; of each table: random stream, resampler, clusters or weights."""
 
-    wanted: IntervalSettings
+    intervals: IntervalSettings
     names: Sequence[str]
     clusters: Sequence[TableResampler | None]
-    many: Sequence[float]
+    cluster_counts: Sequence[float]
 
 
 class MeasureEstimate(NamedTuple):
@@ -188,7 +188,7 @@ def estimate_label_measure(
     function = requested.measure.function
     values = np.asarray(function(float_confusion(cells)), np.float64)
     values = np.broadcast_to(values, cells.tp.shape)
-    errors = standard_errors(function, cells, settings.many)
+    errors = standard_errors(function, cells, settings.cluster_counts)
     limits, method = _label_limits(requested, counts, cells, settings, ranges)
     methods = np.full(len(values), method, object)
     if limits is not None and method == BOOTSTRAP:
@@ -211,8 +211,8 @@ def _label_limits(
 ) -> tuple[Limits | None, str]:
     """Return the limits of a measure by the requested or the default method, and its name."""
     measure = requested.measure
-    level = settings.wanted.level
-    interval = settings.wanted.how
+    level = settings.intervals.level
+    interval = settings.intervals.method
     if level is None:
         return None, NONE
     if interval == "bootstrap":
@@ -256,7 +256,7 @@ def label_ranges(
     measures: Iterable[RequestedMeasure], counts: ConfusionCounts, settings: IntervalSettings
 ) -> dict[str, Limits]:
     """Return the default limits of measures that are ranges over a region, found together."""
-    if settings.level is None or settings.how == "bootstrap":
+    if settings.level is None or settings.method == "bootstrap":
         return {}
     names = [measure.measure.id for measure in measures if not measure.settings]
     design = Design(settings.totals)
@@ -272,13 +272,13 @@ def _by_record(
     """Return the default confidence limits of a measure, and the name of their method."""
     measure = requested.measure
     parameters = requested.settings
-    level = settings.wanted.level or 0.95
+    level = settings.intervals.level or 0.95
     if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
         name = measure.id[:3]
         cells = Cells.at_prevalence(counts, parameters["prevalence"])
         return measure_limits(name, cells, level=level), OF_KIND[measure.interval]
     cells = Cells.at_prevalence(counts)
-    design = Design(settings.wanted.totals)
+    design = Design(settings.intervals.totals)
     beta = parameters.get("beta", 1.0)
     exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
     if exact is not None:
@@ -300,9 +300,9 @@ def _bootstrap_limits(
 ) -> Limits:
     """Return percentile limits over bootstrap tables: multinomial, or by clusters or weights."""
     limits = np.full((2, len(cells.tp)), np.nan)
-    resamples = settings.wanted.resamples
+    resamples = settings.intervals.resamples
     for i, name in enumerate(settings.names):
-        rng = random_stream(settings.wanted.seed, f"report\0{name}")
+        rng = random_stream(settings.intervals.seed, f"report\0{name}")
         resampler = settings.clusters[i]
         if resampler is not None and resampler.clusters.too_few:
             continue

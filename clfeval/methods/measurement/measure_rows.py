@@ -131,7 +131,7 @@ def additional_measure_rows(
     With their digest and caveats. The rows are of all models, in the whole table and in slices.
     digest: of the command's own statistics; the result is that of these and of the scores.
     """
-    requested = set_row_units(parse_measures(names), sample.counted)
+    requested = set_row_units(parse_measures(names), sample.predictions)
     rows = [
         *label_measure_rows(sample, requested, settings),
         *unscored_model_rows(sample, requested),
@@ -150,7 +150,7 @@ def _measures_of_scores(
     sample: Sample, requested: Sequence[RequestedMeasure], settings: IntervalSettings
 ) -> list[tuple[list[Row], str]]:
     """Return the rows of measures of scores of each model, and the digests of these scores."""
-    predictions = sample.counted
+    predictions = sample.predictions
     shown_models = sample.slices[None].models
     assert predictions is not None
     from clfeval.counts.rows import read_scored_rows
@@ -181,8 +181,8 @@ def label_measure_rows(
     sample: Sample, requested: Sequence[RequestedMeasure], settings: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    uncut = {} if sample.counted is None else sample.counted.uncut
-    unknown = {} if sample.counted is None else sample.counted.unknown
+    uncut = {} if sample.predictions is None else sample.predictions.uncut
+    unknown = {} if sample.predictions is None else sample.predictions.unknown
     labels, tables = concatenate_counts(sample.slices)
     subjects = list(zip(labels, tables.models, strict=True))
     copies = 1
@@ -231,7 +231,7 @@ def _label_estimates(
     settings: label_measures.LabelLimitSettings,
 ) -> dict[str, list[MeasureEstimate]]:
     """Return measures of 2 x 2 tables by name, those of each table."""
-    ranges = label_measures.label_ranges(measures, tables, settings.wanted)
+    ranges = label_measures.label_ranges(measures, tables, settings.intervals)
     return {
         measure.name: label_measures.estimate_label_measure(measure, tables, settings, ranges)
         for measure in measures
@@ -331,7 +331,7 @@ def _net_benefit_estimate(
         return MeasureEstimate(value, error, method)
 
     of_counts = estimate(counts)
-    if of_counts.value.value is not None and settings.how == "bootstrap":
+    if of_counts.value.value is not None and settings.method == "bootstrap":
         resampled = score_measures.estimate_score_measure(measure, counts, settings, name)
         if resampled.value.low is not None:
             return resampled
@@ -340,7 +340,7 @@ def _net_benefit_estimate(
 
 def has_scored_model(sample: Sample) -> bool:
     """Return whether any model has scores."""
-    models = () if sample.counted is None else sample.counted.models
+    models = () if sample.predictions is None else sample.predictions.models
     return any(model.kind != "label" for model in models)
 
 
@@ -353,7 +353,7 @@ def leading_measure(sample: Sample) -> str:
 
 def unscored_model_rows(sample: Sample, requested: Sequence[RequestedMeasure]) -> list[Row]:
     """Return undefined rows of measures of scores by name or set, for models without scores."""
-    models = () if sample.counted is None else sample.counted.models
+    models = () if sample.predictions is None else sample.predictions.models
     with_scores = {model.name for model in models if model.kind != "label"}
     score_requests = [
         measure for measure in requested if measure.by != "default" and takes_scores(measure)

@@ -42,7 +42,7 @@ class Runs:
     kind: str | None = None  # None where unknown
     rows: float = nan  # observations in all
     train: float = nan  # share of them that a run lacks
-    each: float = nan  # mean number of runs per row
+    runs_of_row: float = nan  # mean number of runs per row
     unknown: str = ""
 
     def reference(self, requested: str | None) -> str | None:
@@ -53,13 +53,13 @@ class Runs:
     def from_sample(cls, sample: Sample) -> Runs:
         """Return how the runs of a sample share rows; DataError if the truth of a row differs."""
         names = list(sample.runs)
-        predictions = sample.counted
+        predictions = sample.predictions
         if predictions is None:
             return cls(names, unknown=f"{COUNTS}, so the means have no confidence intervals")
-        if predictions.kept.settled.columns.id is None:
+        if predictions.evaluated.settled.columns.id is None:
             text = f"means over runs have no confidence interval; add {OPTION}--id COLUMN{END}"
             return cls(names, unknown=text)
-        distinct, sizes = predictions.kept.runs_of_rows()
+        distinct, sizes = predictions.evaluated.runs_of_rows()
         size = float(np.mean(sizes))
         kind = REPEATS if size > distinct / 2 else FOLDS
         return cls(names, kind, distinct, 1 - size / distinct, sum(sizes) / distinct)
@@ -347,11 +347,11 @@ def run_answers(
     yield from _run_differences_answer(lead, compared, runs)
     if level is None or best_mean.low is None:
         return
-    text = "Every row is in one run" if runs.each == 1 else "Runs share some rows"
+    text = "Every row is in one run" if runs.runs_of_row == 1 else "Runs share some rows"
     text += ": intervals use the Nadeau-Bengio correction for cross-validation."
     if runs.kind == REPEATS:
         text = f"All {len(runs.names):,} runs have the same {runs.rows:,.0f} rows"
-        if runs.each < len(runs.names):
+        if runs.runs_of_row < len(runs.names):
             text = f"Runs share most of their {runs.rows:,.0f} rows"
         text += ": intervals include the variance between runs and between rows."
     yield Answer("runs", text)

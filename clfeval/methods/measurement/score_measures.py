@@ -82,9 +82,9 @@ def estimate_score_measure(
         return MeasureEstimate(make_estimate(value), error, NONE)
     if measure.id == "oe_ratio" and covariance is not None and 0 in totals:
         return _ratio_of_one_class(measure, counts, value, covariance.size, settings.level)
-    if settings.how != "bootstrap" and measure.id in OF_TWO_COUNTS:
+    if settings.method != "bootstrap" and measure.id in OF_TWO_COUNTS:
         return _estimate_of_counts(measure, counts, value, error, settings.level)
-    if settings.how != "bootstrap" and covariance is not None:
+    if settings.method != "bootstrap" and covariance is not None:
         return influence_estimate(measure, value, covariance, settings.level)
     if measure.id == "aurc" and isinstance(counts.clusters, RowWeights):
         # each distinct score is one coverage, whatever its weight
@@ -99,7 +99,7 @@ def _estimate_area(
     """Return the AUC, or a linear function of it, with limits by DeLong or the bootstrap."""
     area = score_auc_interval(counts, settings.level or 0.95)
     estimate = delong_estimate(measure, area, value, settings.level)
-    if settings.level is not None and settings.how == "bootstrap":
+    if settings.level is not None and settings.method == "bootstrap":
         (low, high), method = _bootstrap_limits(measure, counts, settings, name)
         if not isnan(low):
             return MeasureEstimate(make_estimate(value, low, high), estimate.error, method)
@@ -208,7 +208,7 @@ def with_safe_limits(
 def _has_limits_of_influence(measure: Measure, settings: IntervalSettings) -> bool:
     """Return whether the limits of a measure follow from influence values or DeLong's variance."""
     has_error = measure.interval == "delong" or measure.influence is not None
-    return has_error and settings.how != "bootstrap"
+    return has_error and settings.method != "bootstrap"
 
 
 def influence_estimate(
@@ -318,15 +318,15 @@ class _ResampledTables:
     """
 
     separate: Confusion
-    together: Confusion | None
+    joint_tables: Confusion | None
 
     def values(self, name: str, measure: Formula, sampled: Bools) -> Floats:
         """Return a measure of the tables, (r, t); sampled (t,): which populations are sampled."""
         shape = (len(self.separate.tp), len(sampled))
         values = np.broadcast_to(measure(self.separate), shape)
-        if self.together is None or CATALOG[name].invariant:
+        if self.joint_tables is None or CATALOG[name].invariant:
             return values
-        return np.where(sampled, measure(self.together)[:, None], values)
+        return np.where(sampled, measure(self.joint_tables)[:, None], values)
 
 
 def bootstrap_limits(

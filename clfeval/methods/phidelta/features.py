@@ -429,7 +429,7 @@ def _feature_signature(
             "pos": features.classes.positive,
             "cut": "default" if options.cut is None else options.cut,
             "miss": features.roles.missing,
-            "only": ",".join(features.wanted),
+            "only": ",".join(features.requested),
             "weight": "yes" if features.roles.weight else None,
             "select": selection,
             "ci": plane.signed,

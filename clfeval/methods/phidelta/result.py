@@ -305,7 +305,7 @@ def _evaluate_curves(
     sample: Sample, point_limit: int | Literal["all"] | None, level: float | None
 ) -> CurveTables:
     """Return the curves of all models with scores, of every slice; UsageError if none has."""
-    predictions = sample.counted
+    predictions = sample.predictions
     if predictions is None or all(model.kind == "label" for model in predictions.models):
         reason = (
             "a table of counts has none" if predictions is None else "every model has labels only"
@@ -365,8 +365,8 @@ def _add_runs(
 def _differences_by_run(sample: Sample, reference: str | None, level: float) -> RowDifferences:
     """Return differences from the reference on the rows of each run; none without a reference."""
     rows: list[Row] = []
-    if reference is not None and sample.counted is not None:
-        rows += slice_comparison_rows(sample.counted.slices, reference, level, {}, COMPARED)
+    if reference is not None and sample.predictions is not None:
+        rows += slice_comparison_rows(sample.predictions.slices, reference, level, {}, COMPARED)
     return row_differences(rows, slice_label((str(sample.roles.run),), ("",)))
 
 
@@ -384,7 +384,7 @@ def _classifier_notes(sample: Sample, odds: str | None, *, curves: bool) -> list
     if curves:
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
         notes.append(ResultNote("chosen-threshold", text))
-    if sample.counted is not None:
-        notes += provenance.counting_notes(sample.counted)
-        notes += provenance.bucket_notes(sample.counted, curves=curves)
+    if sample.predictions is not None:
+        notes += provenance.counting_notes(sample.predictions)
+        notes += provenance.bucket_notes(sample.predictions, curves=curves)
     return notes

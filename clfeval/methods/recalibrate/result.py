@@ -100,7 +100,7 @@ def _calibrator_file(
     predictions: PredictionCounts, models: Sequence[ModelRecalibration], level: float
 ) -> CalibratorFile:
     """Return the calibrators in force, of models that have one."""
-    columns = predictions.kept.settled.columns
+    columns = predictions.evaluated.settled.columns
     rows = sum(file.rows for file in predictions.files)
     if predictions.multiclass:
         calibrators = [*_class_calibrators(predictions, models, level)]
@@ -176,7 +176,7 @@ def _log_odds_offer(models: Sequence[ModelRecalibration], predictions: Predictio
 
 def _computed_models(predictions: PredictionCounts) -> list[str]:
     """Return the models whose class probabilities are not as the table has them."""
-    settled = predictions.kept.settled
+    settled = predictions.evaluated.settled
     columns = settled.columns
     in_file = {*settled.files[0].columns} if settled.files else set[str]()
     return [
@@ -254,7 +254,7 @@ def _check_two_classes(
 def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
     """Return every setting in its resolved form."""
     population = options.population
-    predictions = sample.counted
+    predictions = sample.predictions
     resolved: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
     if predictions is not None and predictions.multiclass:
         resolved = {"positive": None, "negative": [], "classes": list(predictions.order)}
@@ -265,11 +265,11 @@ def _parameters(sample: Sample, options: RecalibrateOptions) -> dict[str, Any]:
 
 def _signature(sample: Sample, options: RecalibrateOptions, digests: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the score counts."""
-    is_multiclass = sample.counted is not None and sample.counted.multiclass
+    is_multiclass = sample.predictions is not None and sample.predictions.multiclass
     settings = {
         "cmd": "recalibrate",
         "pos": None if is_multiclass else sample.positive,
-        "classes": len(sample.counted.order) if sample.counted and is_multiclass else None,
+        "classes": len(sample.predictions.order) if sample.predictions and is_multiclass else None,
         "miss": sample.roles.missing,
         "weight": "yes" if sample.roles.weight else None,
         "seed": options.seed,

@@ -113,7 +113,7 @@ def _column_row(name: str, column: CalibratedColumn, facts: ScoreFacts) -> Row:
         "column": name,
         "rows": facts.rows,
         "missing": facts.missing,
-        "outside": facts.outside,
+        "outside": facts.outside_range,
         "at_ends": facts.at_ends,
     }
 
@@ -137,7 +137,7 @@ def _notes(
 ) -> Iterator[ResultNote]:
     """Yield notes on scores outside the fitted range, at 0 and 1, or missing, and on verdicts."""
     ranges = {column.stored.model: column.stored.score_range for column in added.values()}
-    beyond_range = _most_rows(added, {name: fact.outside for name, fact in facts.items()})
+    beyond_range = _most_rows(added, {name: fact.outside_range for name, fact in facts.items()})
     if beyond_range:
         text = "scores are outside those that the calibrator was fitted to: "
         text += ", ".join(

@@ -62,18 +62,18 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
         elif min(sizes) < 30:
             text = f"{qualifier}{format_count(min(sizes), f'{name} row')}: estimates from them "
             notes.append(ResultNote("small-class", f"{text}are imprecise"))
-    if sample.counted is None:
+    if sample.predictions is None:
         return notes
-    uncut = sample.counted.uncut.values()
+    uncut = sample.predictions.uncut.values()
     if uncut:
         low = min(low for low, _ in uncut)
         high = max(high for _, high in uncut)
         text = f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; "
         text += f"add {OPTION}--threshold T{END} for measures of predicted positives"
-        signed = [model for model, (low, _) in sample.counted.uncut.items() if low < 0]
-        text += f"; {offer_of_log_odds(signed[0], sample.counted)}" if signed else ""
+        signed = [model for model, (low, _) in sample.predictions.uncut.items() if low < 0]
+        text += f"; {offer_of_log_odds(signed[0], sample.predictions)}" if signed else ""
         notes.append(ResultNote("no-threshold", text))
-    return notes + counting_notes(sample.counted)
+    return notes + counting_notes(sample.predictions)
 
 
 def bound_notes(

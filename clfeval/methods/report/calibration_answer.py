@@ -250,10 +250,10 @@ def _judge_model(
     if p is not None and level is not None and p < 1 - level:
         is_slight = facts.close and (cell_value(test["largest_gap"]) or 0.0) <= HARDLY
         return SLIGHTLY if is_slight else MISCALIBRATED
-    if p is not None and level is not None and facts.known:
+    if p is not None and level is not None and facts.is_defined:
         is_well = model in equivalent and _p_of_both_tests(model, tests) >= 1 - level
         return _undetected_verdict(facts, is_well=is_well, by_clusters=by_clusters)
-    if p is None and by_clusters and facts.known:
+    if p is None and by_clusters and facts.is_defined:
         return TOO_FEW_CLUSTERS
     return UNKNOWN
 
@@ -407,7 +407,7 @@ class _CalibrationFacts:
     """
 
     measure: str
-    known: bool
+    is_defined: bool
     text: str
     faults: Sequence[str]
     close: bool

@@ -402,11 +402,11 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
         raise unknown_model_error("--reference", str(reference), [*models, families.ALL_PAIRS])
     if reference is not None and len(models) == 1:
         raise bad_option(f"{OPTION}--reference{END} {reference}: '{models[0]}' is the only model")
-    if sample.counted is None:
+    if sample.predictions is None:
         message = f"{OPTION}--run{END} needs predictions by row, but the table has counts"
         hint = "give a table with the predictions of all models"
         raise UsageError.new(message, "needs-predictions", hint=hint)
-    return replace(sample, slices=dict(sample.counted.confusions), runs={})
+    return replace(sample, slices=dict(sample.predictions.confusions), runs={})
 
 
 def average_over_runs(

@@ -75,8 +75,8 @@ class ComplementScores:
     model: str
     all_scores: ScoreCounts
     cut: float | None  # the threshold in force
-    held: Sequence[RequestedMeasure]
-    wanted: IntervalSettings
+    measures: Sequence[RequestedMeasure]
+    intervals: IntervalSettings
     _known: dict[str, Any] = field(default_factory=dict)
 
     def complement_measures(
@@ -84,7 +84,7 @@ class ComplementScores:
     ) -> Iterator[tuple[Key, Complement]]:
         """Yield the measures of the complement of a slice; positions: indices of its scores."""
         remaining = list[RequestedMeasure]()
-        for measure in self.held:
+        for measure in self.measures:
             value = None
             if self.all_scores.clusters is None and len(self.all_scores.scores):
                 value = self._subtract_sums(measure, part, positions)
@@ -109,7 +109,7 @@ class ComplementScores:
             cut = np.array([t])
             table = self._once(f"at {t}", lambda: confusions_at(all_scores, cut))
             table = subtract_counts(table, confusions_at(part, cut))
-            return net_benefit_of_table(table, t, self.wanted.level)[0]
+            return net_benefit_of_table(table, t, self.intervals.level)[0]
         if all_scores.buckets is not None:
             return None
         return self._subtract_losses(requested, part)
@@ -118,7 +118,7 @@ class ComplementScores:
         self, measure: Measure, part: ScoreCounts, positions: Ints
     ) -> Estimate | None:
         """Return the AUC of the complement, or a linear function of it."""
-        level = self.wanted.level
+        level = self.intervals.level
         all_rows = (self.all_scores.positives, self.all_scores.negatives)
         pairs = self._once("pairs", lambda: RankedPairs.from_counts(*all_rows))
         rows = (part.positives, part.negatives)
@@ -153,7 +153,7 @@ class ComplementScores:
         if not result:
             return None
         value, covariance = result
-        return influence_estimate(measure, centre + value, covariance, self.wanted.level).value
+        return influence_estimate(measure, centre + value, covariance, self.intervals.level).value
 
     def _anew(
         self, label: str, part: ScoreCounts, measures: Sequence[RequestedMeasure]
@@ -167,7 +167,7 @@ class ComplementScores:
             if shared is not None and f is not None and g is not None:
                 correlations = shared_cluster_correlation(*shared, f[1], g[1])
                 rho[label, self.model, measure.name] = float(correlations[0])
-        rows = score_measure_rows(label, self.model, outside, self.cut, measures, self.wanted)
+        rows = score_measure_rows(label, self.model, outside, self.cut, measures, self.intervals)
         yield from complement_estimates(rows, rho)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:

@@ -32,7 +32,7 @@ def rank_models(sample: Sample, level: float | None, seed: int) -> ModelOrder:
     """
     measure = leading_measure(sample)
     requested = RequestedMeasure(measure, CATALOG[measure], {})
-    predictions = sample.counted
+    predictions = sample.predictions
     if predictions is not None and measure == LEAD_OF_SCORES:
         values, estimates = _score_values(predictions, requested, tested=level is not None)
     else:

@@ -17,7 +17,7 @@ from clfeval.methods.report.question import ReportQuestion
 
 def smallest_count(sample: Sample) -> int:
     """Return below which counts are hidden; 0 if none are."""
-    return 0 if sample.counted is None else sample.counted.min_cell
+    return 0 if sample.predictions is None else sample.predictions.min_cell
 
 
 def bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:

@@ -166,7 +166,7 @@ def group_estimates(
         for name, by_model in influence.items()
     }
     if predictions.stored is None:
-        sums = joint_sums(predictions.kept, scores_by_model, defined)
+        sums = joint_sums(predictions.evaluated, scores_by_model, defined)
     else:
         sums = stored_sums(predictions.stored, defined)
     estimates = dict[str, PairedEstimates]()

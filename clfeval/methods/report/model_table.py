@@ -71,7 +71,7 @@ def two_class_model_rows(
     sample: Sample, measures: Sequence[Row], best_set: BestSet | None = None
 ) -> list[Row]:
     """Return the rows of the first screen, with thresholds and 2 x 2 tables."""
-    predictions = sample.counted
+    predictions = sample.predictions
 
     def threshold_and_counts(label: str | None, model: str) -> Row:
         counts = sample.slices[label]
@@ -103,7 +103,8 @@ def two_class_confusion_rows(sample: Sample) -> list[Row]:
         rows += [
             row
             for row in confusion_rows(label, counts.models, classes, tables, with_empty=True)
-            if sample.counted is None or sample.counted.knows_labels(label, str(row["model"]))
+            if sample.predictions is None
+            or sample.predictions.knows_labels(label, str(row["model"]))
         ]
     if sample.counts_negatives:
         return rows

@@ -54,10 +54,10 @@ class ModelMeasure:
     estimator: str
     measure: Measure
     undefined: str
-    of: Callable[[Counts], Floats]
+    compute: Callable[[Counts], Floats]
     influence: Callable[[Counts], Floats] | None
     value: float
-    moved: Floats | None
+    influence_values: Floats | None
     share: Sequence[float | Counts] | None = None
 
 
@@ -266,7 +266,9 @@ def _measure_estimates(
         return []
     n, clusters = kinds.n, kinds.clusters
     none = np.full(len(n), np.nan)
-    f = np.array([none if part.moved is None else part.moved for part in parts])
+    f = np.array(
+        [none if part.influence_values is None else part.influence_values for part in parts]
+    )
     means = [part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]
     f[means] *= kinds.wider
     errors = influence_covariance(f, n, clusters=clusters)
@@ -306,18 +308,19 @@ def _bootstrap_limits(
     parts: Sequence[ModelMeasure], kinds: RowFrequencies, settings: IntervalSettings
 ) -> dict[int, tuple[tuple[float, float], str]]:
     """Return bootstrap limits: of all measures if requested, else of those that are not smooth."""
-    is_requested = settings.how == "bootstrap"
+    is_requested = settings.method == "bootstrap"
     resampled = [
         part
         for part in parts
         if not isnan(part.value)
         and part.measure.has_interval
-        and (is_requested or (part.moved is None and part.share is None))
+        and (is_requested or (part.influence_values is None and part.share is None))
     ]
     if not resampled:
         return {}
     measures = [
-        (part.measure, lambda n, function=part.of: function(kinds.shaped(n))) for part in resampled
+        (part.measure, lambda n, function=part.compute: function(kinds.shaped(n)))
+        for part in resampled
     ]
     limits_of_parts = resampled_limits(
         measures,
@@ -390,7 +393,7 @@ def _near_best(
     """
     assert part.influence is not None
     extended = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
-    value = float(part.of(extended))
+    value = float(part.compute(extended))
     scale = part.measure.limit_scale
     error = influence_covariance(part.influence(extended), extended.reshape(-1)).errors[0]
     limits = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
@@ -405,7 +408,7 @@ def _share_limits(
     share: Sequence[float | Counts], level: float, settings: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
     k, m = (np.array([float(number)]) for number in share)
-    kind = settings.how if settings.how in NAMED_SHARES else "exact"
+    kind = settings.method if settings.method in NAMED_SHARES else "exact"
     limits: Limits = SHARE_LIMITS[kind](k, m, level=level)
     method = EXACT if kind == "exact" else kind.title()
     return (float(limits[0][0]), float(limits[1][0])), method

@@ -24,7 +24,7 @@ def recalibration_advice(
     tests: rows of the table of calibration tests, with their verdicts.
     """
     verdicts = {row.get("verdict") for row in tests if row["model"] == model}
-    predictions = sample.counted
+    predictions = sample.predictions
     is_miscalibrated = bool(verdicts & {"miscalibrated", "slightly miscalibrated"})
     if not is_miscalibrated or predictions is None or predictions.min_cell:
         return []

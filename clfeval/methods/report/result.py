@@ -108,8 +108,10 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
         result = _report(run_slices, options_of_runs)
         return comparisons.average_over_runs(run_slices, result, runs, options)
     document = _report(sample, options)
-    is_multiclass = sample.counted is not None and sample.counted.multiclass
-    slices = sample.counted.labels() if sample.counted and is_multiclass else sample.patterns
+    is_multiclass = sample.predictions is not None and sample.predictions.multiclass
+    slices = (
+        sample.predictions.labels() if sample.predictions and is_multiclass else sample.patterns
+    )
     return explain_missing_limits(document, slices, options.confidence)
 
 
@@ -152,8 +154,8 @@ class TwoClassComparisons:
 
 
 def _report(sample: Sample, options: ReportOptions) -> Document:
-    if sample.counted is not None and sample.counted.multiclass:
-        return multiclass_result(sample, sample.counted, options)
+    if sample.predictions is not None and sample.predictions.multiclass:
+        return multiclass_result(sample, sample.predictions, options)
     _refuse_unanswerable(sample, options)
     question = _question(sample, options)
     measured = _measure(sample, question, options)
@@ -269,13 +271,13 @@ def _refuse_unanswerable(sample: Sample, options: ReportOptions) -> None:
             options.zones,
             sample.thresholds,
             scored=has_scored_model(sample),
-            single=sample.counted is None or sample.counted.bits is None,
+            single=sample.predictions is None or sample.predictions.bits is None,
         )
 
 
 def _question(sample: Sample, options: ReportOptions) -> ReportQuestion:
     """Return the requested measures, those that compare models, and the leading one."""
-    predictions = sample.counted
+    predictions = sample.predictions
     names = ("default", *options.measure, *options.compared)
     requested = set_row_units(parse_measures(names), predictions)
     lead = leading_measure(sample)
@@ -289,12 +291,12 @@ def _question(sample: Sample, options: ReportOptions) -> ReportQuestion:
 
 def _thresholdless(sample: Sample) -> Collection[str]:
     """Return the models with scores but without a threshold."""
-    return () if sample.counted is None else sample.counted.uncut
+    return () if sample.predictions is None else sample.predictions.uncut
 
 
 def _measure(sample: Sample, question: ReportQuestion, options: ReportOptions) -> SampleMeasures:
     """Return the measures of labels and of scores."""
-    patterns, predictions = sample.patterns.get(None), sample.counted
+    patterns, predictions = sample.patterns.get(None), sample.predictions
     requested = question.requested
     rows = label_measure_rows(sample, requested, options.interval_settings)
     rows += unscored_model_rows(sample, requested)
@@ -348,7 +350,7 @@ def _equal_labels(
 
 def _scores_are_stored(sample: Sample, scores: ScoreResults) -> bool:
     """Return whether there are scores which counts files do not let compare."""
-    predictions = sample.counted
+    predictions = sample.predictions
     return predictions is not None and not predictions.compares_scores and bool(scores.measures)
 
 
@@ -357,7 +359,7 @@ def _compare(
 ) -> TwoClassComparisons:
     """Return the comparisons of models; of labels where the reference has no scores."""
     patterns = sample.patterns.get(None)
-    predictions = sample.counted
+    predictions = sample.predictions
     reference = options.reference
     models = sample.slices[None].models
     estimates = dict(measured.estimates)

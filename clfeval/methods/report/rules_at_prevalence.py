@@ -42,7 +42,7 @@ def rules_in_force(options: ReportOptions) -> list[ThresholdRule]:
 
 def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> ThresholdRule:
     """Return a rule whose measures are those at a prevalence."""
-    measures = [rule.best] if rule.within is None else [rule.best, rule.within]
+    measures = [rule.best] if rule.limited is None else [rule.best, rule.limited]
     dependent = [measure for measure in measures if not measure.measure.invariant]
     if not dependent:
         return rule
@@ -54,8 +54,8 @@ def _rule_at(rule: ThresholdRule, populations: Sequence[Population]) -> Threshol
     for requested in dependent:
         _tunable_name(requested)
     ratio = populations[0].ratio
-    limited = None if rule.within is None else _measure_at(rule.within, ratio)
-    return replace(rule, best=_measure_at(rule.best, ratio), within=limited, ratio=ratio)
+    limited = None if rule.limited is None else _measure_at(rule.limited, ratio)
+    return replace(rule, best=_measure_at(rule.best, ratio), limited=limited, ratio=ratio)
 
 
 def _measure_at(requested: RequestedMeasure, ratio: float) -> RequestedMeasure:

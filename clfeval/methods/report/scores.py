@@ -403,7 +403,7 @@ class _ModelScores:
         # cached log odds of this view are freed with it
         scores = replace(all_scores.frozen(), scores=all_scores.scores[:])
         tests = list[Row]()
-        is_hidden = self.sample.counted is not None and self.sample.counted.min_cell
+        is_hidden = self.sample.predictions is not None and self.sample.predictions.min_cell
         if (
             len(all_scores.scores)
             and all_scores.scores[0] >= 0
@@ -529,7 +529,7 @@ def _curve_tables(
     label: str | None, model: str, counts: ScoreCounts, options: ReportOptions, sample: Sample
 ) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
-    if not len(counts.scores) or (sample.counted is not None and sample.counted.min_cell):
+    if not len(counts.scores) or (sample.predictions is not None and sample.predictions.min_cell):
         return
     level, design = options.confidence, Design(options.totals)
     classes = sample.positive, negative_name(sample)

@@ -35,7 +35,7 @@ class SliceFamily:
     facets: Facets
     level: float
     remeasure: Remeasure | None
-    named: dict[tuple[str, str], Changes] = field(default_factory=dict)
+    named_slices: dict[tuple[str, str], Changes] = field(default_factory=dict)
 
     def adjusted_changes(self) -> dict[str, Changes]:
         """Return the changes of each model, adjusted over models, slices and measures.
@@ -50,7 +50,7 @@ class SliceFamily:
             worse = self._significantly_worse(tests, q)
             if not worse:
                 break
-            pairs = worse[:1] if len(self.named) < MOST_STEPS else worse
+            pairs = worse[:1] if len(self.named_slices) < MOST_STEPS else worse
             for model, label in dict.fromkeys(pairs):
                 self._name(model, label, tests, q)
         return self._with_named(tests, q)
@@ -61,7 +61,7 @@ class SliceFamily:
             (model, label, metric)
             for model, changes in self.changes.items()
             for label, metric in changes
-            if (model, label) not in self.named
+            if (model, label) not in self.named_slices
         ]
 
     def _p_values(self, tests: Sequence[Test]) -> Floats:
@@ -83,7 +83,7 @@ class SliceFamily:
 
     def _name(self, model: str, label: str, tests: Sequence[Test], q: Floats) -> None:
         """Keep the adjusted changes of a slice, and measure the others of its facet without it."""
-        self.named[model, label] = {
+        self.named_slices[model, label] = {
             (label, metric): replace(
                 self.changes[model][label, metric], adjusted=number_or_none(float(q[i]))
             )
@@ -92,8 +92,8 @@ class SliceFamily:
         }
         facet = facet_of(label, self.facets)
         labels = [part for part in self.labels if facet_of(part, self.facets) == facet]
-        excluded = [part for part in labels if (model, part) in self.named]
-        remaining = [part for part in labels if (model, part) not in self.named]
+        excluded = [part for part in labels if (model, part) in self.named_slices]
+        remaining = [part for part in labels if (model, part) not in self.named_slices]
         if self.remeasure is None or not remaining:
             return
         for key, change in self.remeasure(model, remaining, excluded).items():
@@ -105,8 +105,8 @@ class SliceFamily:
         adjusted = dict(zip(tests, q.tolist(), strict=True))
         return {
             model: {
-                (label, metric): self.named[model, label][label, metric]
-                if (model, label) in self.named
+                (label, metric): self.named_slices[model, label][label, metric]
+                if (model, label) in self.named_slices
                 else replace(change, adjusted=number_or_none(adjusted[model, label, metric]))
                 for (label, metric), change in changes.items()
             }

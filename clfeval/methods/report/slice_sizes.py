@@ -35,8 +35,8 @@ class SliceSize:
 
     rows: Any
     classes: tuple[float, ...]  # effective rows of each, negatives first of two
-    least: float  # effective rows, or clusters, of the smallest class
-    alike: bool  # independent, unweighted rows
+    fewest: float  # effective rows, or clusters, of the smallest class
+    has_plain_rows: bool  # independent, unweighted rows
     spans: bool  # a cluster has rows outside the slice
     names: tuple[str, ...] = ()  # of several classes
     clusters: float = inf
@@ -44,7 +44,7 @@ class SliceSize:
     @property
     def enough(self) -> bool:
         """Whether there are enough rows to compare models."""
-        return sum(self.classes) >= ROWS and self.least >= OF_A_CLASS
+        return sum(self.classes) >= ROWS and self.fewest >= OF_A_CLASS
 
     def enough_for(self, metric: str) -> bool:
         """Return whether there are enough rows to test a measure."""

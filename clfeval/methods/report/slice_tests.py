@@ -97,7 +97,7 @@ def slice_test_measures(
 
 def use_default_intervals(settings: IntervalSettings) -> IntervalSettings:
     """Return the interval settings of other rows: the default instead of a bootstrap."""
-    return replace(settings, how="exact") if settings.how == "bootstrap" else settings
+    return replace(settings, method="exact") if settings.method == "bootstrap" else settings
 
 
 def complement_estimates(
@@ -134,7 +134,7 @@ def slice_complements(
     sample: Sample, labels: Sequence[str] | None = None, excluded: Sequence[str] = ()
 ) -> Sample:
     """Return the complement of each slice by its name; excluded: further slices left out."""
-    predictions = sample.counted
+    predictions = sample.predictions
     all_rows = sample.slices[None]
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
@@ -147,7 +147,7 @@ def slice_complements(
             label: ConfusionCounts.from_patterns(patterns) for label, patterns in outside.items()
         }
         return replace(
-            sample, slices=counts, counted=replace(predictions, slices=outside, _known={})
+            sample, slices=counts, predictions=replace(predictions, slices=outside, _known={})
         )
     complements: dict[str | None, ConfusionCounts] = {
         label: subtract_counts(
@@ -206,7 +206,7 @@ class SliceEstimates:
     """Measures of slices by model and measure, then slice; facets: the columns of slices."""
 
     values: Mapping[tuple[str, str], Mapping[str, Estimate]]
-    held: Sequence[RequestedMeasure]
+    measures: Sequence[RequestedMeasure]
     sizes: Sizes
     level: float | None
     facets: Facets
@@ -252,7 +252,7 @@ class SliceEstimates:
     def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
         changes = Changes()
-        for measure in self.held:
+        for measure in self.measures:
             values = {
                 label: value
                 for label, value in self.values.get((model, measure.name), {}).items()
@@ -317,7 +317,7 @@ class SliceEstimates:
             level,
             None if retest is None else remeasure,
         )
-        measures = {measure.name: measure for measure in self.held}
+        measures = {measure.name: measure for measure in self.measures}
 
         def freedom(metric: str, labels: Sequence[str]) -> Floats:
             return self._freedom(measures[metric], labels)
@@ -381,7 +381,7 @@ class SliceEstimates:
         }
         usual = [
             measure.name
-            for measure in self.held
+            for measure in self.measures
             if measure.name in (*OF_TWO, *OF_MORE)
             and any(metric == measure.name for _, metric in self.values)
         ]
@@ -422,10 +422,10 @@ class SliceEstimates:
         share = measure.measure.share is not None
         freedom = list[float]()
         for label in labels:
-            sizes = [size.least or sum(size.classes) for size in self.sizes[label]]
+            sizes = [size.fewest or sum(size.classes) for size in self.sizes[label]]
             if measure.name.startswith(RECALL):
                 sizes = [size.class_size(measure.name) for size in self.sizes[label]]
-            independent = share and self.sizes[label][0].alike
+            independent = share and self.sizes[label][0].has_plain_rows
             freedom.append(inf if independent else max(1.0, min(sizes) - 1))
         return np.array(freedom)
 
@@ -434,7 +434,7 @@ class SliceEstimates:
 
         Limits at 1 - (1 - level) / pairs (Bonferroni); with common clusters the worst correlation.
         """
-        for measure in self.held:
+        for measure in self.measures:
             if measure.name.startswith(RECALL):
                 continue
             values = self.values.get((model, measure.name), {})

@@ -93,7 +93,7 @@ def _kept_safely(
     for specificity: error probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021,
     arXiv 2110.01052.
     """
-    limited, cut, points = rule.within, rule.sign * np.inf, roc_points(counts)
+    limited, cut, points = rule.limited, rule.sign * np.inf, roc_points(counts)
     assert limited is not None
     upwards = limited.name in OF_NEGATIVES  # the limit constrains predicted negatives
     _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
@@ -105,10 +105,10 @@ def _kept_safely(
         )
         for estimate in estimates:
             end = estimate.low if rule.sign > 0 else estimate.high
-            if estimate.value is None or end is None or rule.sign * (end - rule.at) < 0:
-                return replace(rule, at=cut)
+            if estimate.value is None or end is None or rule.sign * (end - rule.limit) < 0:
+                return replace(rule, limit=cut)
             cut = estimate.value
-    return replace(rule, at=cut)
+    return replace(rule, limit=cut)
 
 
 def cutoff_rows(
@@ -130,10 +130,10 @@ def cutoff_rows(
     depend on the prevalence are those at another one.
     """
     rows = list[Row]()
-    population = _population_cells(choice.here, elsewhere)
+    population = _population_cells(choice.observed, elsewhere)
     for i, rule in enumerate(rules):
         names = {"slice": label, "model": model, "chosen_by": rule.name, **population}
-        has_point = choice.at[i] >= 0
+        has_point = choice.positions[i] >= 0
         reason = None if has_point else _explain_unmet(rule, choice.points)
         reason = INFINITE if choice.unknown[i] == INFINITE else reason
         if reason is not None:
@@ -165,14 +165,16 @@ class _RuleTables:
     """The tables at chosen thresholds, and how measures of them are estimated."""
 
     settings: IntervalSettings
-    chosen: ChosenThresholds
+    choice: ChosenThresholds
     elsewhere: EstimatesAtPrevalence | None
 
     def estimates(
         self, i: int, measures: Sequence[RequestedMeasure], values: Sequence[float]
     ) -> list[Estimate]:
         """Return measures expected on new data at threshold i; values: on the rows that chose."""
-        expected, observed = (table.take([i]) for table in (self.chosen.expected, self.chosen.here))
+        expected, observed = (
+            table.take([i]) for table in (self.choice.expected, self.choice.observed)
+        )
         estimates = list[Estimate]()
         for requested, value in zip(measures, values, strict=True):
             if self.elsewhere is None or requested.measure.invariant:
@@ -184,7 +186,7 @@ class _RuleTables:
 
     def values(self, i: int, measures: Sequence[RequestedMeasure]) -> list[float]:
         """Return measures of the rows that chose threshold i."""
-        table = float_confusion(self.chosen.here.take([i]))
+        table = float_confusion(self.choice.observed.take([i]))
         ratio = None if self.elsewhere is None else self.elsewhere.population.ratio
         tuned = table if ratio is None else table.tuned(ratio)
         return [
@@ -202,7 +204,7 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
         "measure": rule.best.name,
         "value": undefined,
         "corrected": undefined,
-        "limited": undefined if rule.within else None,
+        "limited": undefined if rule.limited else None,
         "misses_limit": None,
         **dict.fromkeys((*RATES, "flagged"), undefined),
     }
@@ -210,15 +212,15 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
 
 def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
     """Return the cells of the threshold that rule i chooses."""
-    choice, settings = tables.chosen, tables.settings
-    points, position = choice.points, choice.at[i].item()
-    table = choice.here.take([i])
+    choice, settings = tables.choice, tables.settings
+    points, position = choice.points, choice.positions[i].item()
+    table = choice.observed.take([i])
     low, high = np.nan, np.nan
     if choice.choices is not None and settings.level is not None:
         lower, upper, _ = percentile_limits(choice.choices.thresholds[i], level=settings.level)
         low = lower.item()
         high = upper.item()
-    limited = [] if rule.within is None else [_rule_measure(rule.within)]
+    limited = [] if rule.limited is None else [_rule_measure(rule.limited)]
     measures = [_rule_measure(rule.best), *limited, *RATES.values(), FLAGGED_MEASURE]
     values = tables.values(i, measures)
     estimates = _expected_estimates(rule, measures, values, i, tables)
@@ -232,8 +234,8 @@ def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
         "measure": rule.best.name,
         "value": make_estimate(values[0]),
         "corrected": estimates[0],
-        "limited": estimates[1] if rule.within else None,
-        "misses_limit": _misses_limit(rule, estimates[1]) if rule.within else None,
+        "limited": estimates[1] if rule.limited else None,
+        "misses_limit": _misses_limit(rule, estimates[1]) if rule.limited else None,
         **dict(zip(RATES, rates, strict=True)),
         "flagged": estimates[-1],
     }
@@ -243,7 +245,7 @@ def _misses_limit(rule: ThresholdRule, expected: Estimate) -> bool | None:
     """Return whether the limited measure, expected on new data, is beyond the limit asked for."""
     if expected.value is None:
         return None
-    return rule.sign * (expected.value - rule.at) < -ROUNDING
+    return rule.sign * (expected.value - rule.limit) < -ROUNDING
 
 
 def _rule_measure(requested: RequestedMeasure) -> RequestedMeasure:
@@ -260,13 +262,13 @@ def _expected_estimates(
     tables: _RuleTables,
 ) -> list[Estimate]:
     """Return the measures of rule i expected on new data; values: on the rows that chose."""
-    reason = tables.chosen.unknown[i]
+    reason = tables.choice.unknown[i]
     if reason is not None:
         return [Estimate(None, reason=reason)] * len(measures)
     estimates = tables.estimates(i, measures, values)
-    if rule.safe and rule.within is not None:  # the rule promises one of the limits
+    if rule.safe and rule.limited is not None:  # the rule promises one of the limits
         estimates = [
-            _apply_safe_limit(estimate, rule) if measure.name == rule.within.name else estimate
+            _apply_safe_limit(estimate, rule) if measure.name == rule.limited.name else estimate
             for measure, estimate in zip(measures, estimates, strict=True)
         ]
     return estimates
@@ -277,8 +279,8 @@ def _apply_safe_limit(estimate: Estimate, rule: ThresholdRule) -> Estimate:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate
     if rule.sign > 0:
-        return replace(estimate, low=min(estimate.value, max(estimate.low, rule.at)))
-    return replace(estimate, high=max(estimate.value, min(estimate.high, rule.at)))
+        return replace(estimate, low=min(estimate.value, max(estimate.low, rule.limit)))
+    return replace(estimate, high=max(estimate.value, min(estimate.high, rule.limit)))
 
 
 def estimate_measures(
@@ -294,7 +296,7 @@ def _estimate_measure(
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
     m = len(tables.models)  # without the standard errors, which need the number of clusters
     label_settings = LabelLimitSettings(
-        replace(settings, how="exact"), tables.models, [None] * m, [0.0] * m
+        replace(settings, method="exact"), tables.models, [None] * m, [0.0] * m
     )
     return [estimate.value for estimate in estimate_label_measure(measure, tables, label_settings)]
 
@@ -313,7 +315,7 @@ def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     )
     if single is not None:
         return single
-    return undefined_reason(measure.undefined, extreme_tables) if rule.within is None else UNMET
+    return undefined_reason(measure.undefined, extreme_tables) if rule.limited is None else UNMET
 
 
 def _finite_or_none(cut: float) -> float | None:
@@ -542,7 +544,7 @@ def _used_thresholds(
     are_probabilities = counts.scores[0] >= 0 and counts.scores[-1] <= 1
     used = list[UsedThreshold]()
     for i, rule in enumerate(rules):
-        if choice.at[i] < 0:
+        if choice.positions[i] < 0:
             continue
         costs = rule_costs(rule)
         threshold, expected, observed = choice.used(i)

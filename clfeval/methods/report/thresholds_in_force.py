@@ -25,16 +25,16 @@ def apply_chosen_thresholds(sample: Sample, options: ReportOptions) -> Sample:
     """
     if not _can_recount(sample, options):
         return sample
-    assert sample.counted is not None
+    assert sample.predictions is not None
     thresholds = chosen_by_first_rule(sample, options)
     if not thresholds:
         return sample
-    return Sample.from_predictions(recount_at_thresholds(sample.counted, thresholds))
+    return Sample.from_predictions(recount_at_thresholds(sample.predictions, thresholds))
 
 
 def _can_recount(sample: Sample, options: ReportOptions) -> bool:
     """Return whether thresholds are to be chosen, and the rows are there to count again."""
-    predictions = sample.counted
+    predictions = sample.predictions
     if not options.best_threshold or options.runs or predictions is None:
         return False
     return predictions.stored is None and not predictions.multiclass and not predictions.min_cell
@@ -42,7 +42,7 @@ def _can_recount(sample: Sample, options: ReportOptions) -> bool:
 
 def chosen_by_first_rule(sample: Sample, options: ReportOptions) -> dict[str, float]:
     """Return the threshold that the first rule chooses, of each model whose threshold is free."""
-    predictions = sample.counted
+    predictions = sample.predictions
     if predictions is None:
         return {}
     thresholds = dict[str, float]()
@@ -63,7 +63,7 @@ def chosen_by_first_rule(sample: Sample, options: ReportOptions) -> dict[str, fl
 
 def stored_threshold_notes(sample: Sample, options: ReportOptions) -> list[ResultNote]:
     """Return the note on chosen thresholds at which stored counts cannot be counted again."""
-    predictions = sample.counted
+    predictions = sample.predictions
     if not options.best_threshold or predictions is None or predictions.stored is None:
         return []
     thresholds = chosen_by_first_rule(sample, options)

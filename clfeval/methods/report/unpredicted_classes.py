@@ -55,7 +55,7 @@ class UnpredictedClasses:
     @classmethod
     def from_labels(cls, sample: Sample) -> UnpredictedClasses:
         """Return those of two classes, of models whose labels or thresholds are known."""
-        counts, predictions = sample.slices[None], sample.counted
+        counts, predictions = sample.slices[None], sample.predictions
         places = [
             i
             for i, model in enumerate(counts.models)

@@ -300,8 +300,8 @@ def tuning_notes(
     for code in (code for code, applies in others.items() if applies):
         yield ResultNote(code, _NOTES[code].format(**phrases))
     yield ResultNote("advice", _NOTES["advice"])
-    if sample.counted is not None:
-        yield from (*counting_notes(sample.counted), *bucket_notes(sample.counted))
+    if sample.predictions is not None:
+        yield from (*counting_notes(sample.predictions), *bucket_notes(sample.predictions))
 
 
 def _missing_class_notes(sample: Sample) -> Iterator[ResultNote]:
@@ -359,9 +359,9 @@ def sample_from_table(sample: Sample) -> Sample:
     """Return the sample of a table; DataError if it lacks a class."""
     column = None
     hint = "both TP and FN, or both FP and TN, are 0 for every model"
-    if sample.counted is not None:
-        column = sample.counted.truth
-        classes = f"'{column}' holds {list_names(sample.counted.classes)}"
+    if sample.predictions is not None:
+        column = sample.predictions.truth
+        classes = f"'{column}' holds {list_names(sample.predictions.classes)}"
         hint = (
             f"the positive class is '{sample.positive}', and {classes}; check "
             f"{OPTION}--positive{END}"

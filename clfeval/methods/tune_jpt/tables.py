@@ -227,7 +227,7 @@ def threshold_tables(
     sample: Sample, options: TuneOptions, order: ModelOrder
 ) -> tuple[dict[str, Rows], list[str], list[str]]:
     """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
-    predictions = sample.counted
+    predictions = sample.predictions
     if predictions is None:
         return {"at_prevalence": _usable_threshold_rows(sample, options, (), order)}, [], []
     digests = list[str]()
@@ -346,13 +346,13 @@ def _threshold_by_rule(thresholds: BestThresholds, rule: str, place: int) -> Use
 
 def _models_with_probabilities(sample: Sample) -> set[str]:
     """Return the models whose scores are probabilities: these have a net benefit at a threshold."""
-    if sample.counted is None:
+    if sample.predictions is None:
         return set()
     models = set[str]()
-    for i, model in enumerate(sample.counted.models):
+    for i, model in enumerate(sample.predictions.models):
         if model.kind == "label":
             continue
-        scores = sample.counted.scores(i)[None].scores
+        scores = sample.predictions.scores(i)[None].scores
         if len(scores) and scores[0] >= 0 and scores[-1] <= 1:
             models.add(model.name)
     return models
@@ -415,12 +415,12 @@ def _rule_rows(
     places = thresholds.places
     columns = (numbers.tolist() for numbers in (points.thresholds, points.tp, points.fp))
     curve = list(zip(*columns, strict=True))
-    tables = float_confusion(thresholds.choice.here)
+    tables = float_confusion(thresholds.choice.observed)
     for i, rule in enumerate(thresholds.rules):
         if rule.name not in measures:  # that of the best usable threshold alone
             continue
         kind, population = places[i % len(places)]
-        place = int(thresholds.choice.at[i])
+        place = int(thresholds.choice.positions[i])
         table = Confusion(tables.tp[i], tables.fp[i], tables.fn[i], tables.tn[i])
         best = _best_estimate(rule, table, curve, place)
         yield {
@@ -465,7 +465,7 @@ def _corrected_estimates(
     """Yield the values of each rule expected on new data, with limits computed together."""
     choices = {i: thresholds.choice for i, thresholds in enumerate(models)}
     expected = concatenate_counts({i: choice.expected for i, choice in choices.items()})[1]
-    observed = concatenate_counts({i: choice.here for i, choice in choices.items()})[1]
+    observed = concatenate_counts({i: choice.observed for i, choice in choices.items()})[1]
     tuner = TunedModels(sample, options, (None,) * len(expected.models), expected)
     names = np.array([rule.name for thresholds in models for rule in thresholds.rules])
     ratios = _ratios_of_rules(models)

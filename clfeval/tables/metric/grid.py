@@ -176,7 +176,7 @@ class Grid:
     sha256: str | None = None  # of the original bytes; None for data frames
     outer: bool = False  # the first column holds the outer names of an object of objects
     delimiter: str | None = None  # of delimited text
-    other: str | None = None  # the delimiter it more likely has
+    likely_delimiter: str | None = None  # the delimiter it more likely has
     decimal: str = "."
     _numbers: dict[tuple[int, int | None], NumberColumn] = field(default_factory=dict, init=False)
 
@@ -395,7 +395,7 @@ class Sheet:
     metrics: Sequence[str]
     places: ValuePlaces
     turned: bool = False  # columns are models, rows metrics
-    named: int | None = None  # the column of the models' names
+    name_column: int | None = None  # the column of the models' names
     reasons: Mapping[int, int] = field(default_factory=dict)  # columns that explain empty cells
     sds: Sequence[int] = ()  # columns, one for each metric, below 0 for none
     splits: Mapping[str, Sequence[int]] = field(default_factory=dict)  # likewise

@@ -54,7 +54,7 @@ def sheet_by_rows(
     keep = range(len(grid.rows)) if keep is None else keep
     places = ValuePlaces(np.array(keep)[:, None], np.array([list(columns.values())]))
     roles = {} if name_column is None else {grid.columns[name_column]: "names of models"}
-    return Sheet(layout, models, tuple(columns), places, named=name_column, roles=roles)
+    return Sheet(layout, models, tuple(columns), places, name_column=name_column, roles=roles)
 
 
 MOST = 20  # cells of the sheet per row of the table; with more the table is not a long one
@@ -383,7 +383,7 @@ def _sheet_of_cells(
         models=list(model_codes),
         metrics=list(shown_metrics),
         places=ValuePlaces(records, np.array([[columns.value]])),
-        named=columns.model,
+        name_column=columns.model,
         roles={
             grid.columns[columns.model]: "names of models",
             metric_column: "names of metrics",

@@ -96,7 +96,12 @@ def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
     rows = [row for row, _ in body]
     return Grid(
-        source.name, head.columns, cells, rows, delimiter=source.delimiter, other=likely_delimiter
+        source.name,
+        head.columns,
+        cells,
+        rows,
+        delimiter=source.delimiter,
+        likely_delimiter=likely_delimiter,
     )
 
 

@@ -114,7 +114,7 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
     if sheet.turned:
         return  # the header was checked
     rows = [grid.rows[record] for record in sheet.places.records[:, 0]]
-    problems = name_problems(grid, rows, sheet.models, sheet.named, "duplicate-model")
+    problems = name_problems(grid, rows, sheet.models, sheet.name_column, "duplicate-model")
     if not problems:
         return
     totals = Counter(problem.code for problem in problems)
@@ -279,7 +279,11 @@ def _build_sheet(
     try:
         return build_sheet(grid, reading_options, metrics, transpose=transpose)
     except DataError as error:
-        raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
+        raise (
+            with_delimiter(error, grid.likely_delimiter, grid.columns)
+            if grid.likely_delimiter
+            else error
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -340,9 +344,9 @@ def _select_part(grid: Grid, sheet: Sheet, unfit: Sequence[str], patterns: Seque
 def _named_by(grid: Grid, sheet: Sheet) -> str:
     if sheet.turned:
         return "models are columns"
-    if sheet.named is None:
+    if sheet.name_column is None:
         return "models by their parameters"
-    if grid.outer and sheet.named == 0:
+    if grid.outer and sheet.name_column == 0:
         return "models by the outer names"
-    name = grid.columns[sheet.named]
+    name = grid.columns[sheet.name_column]
     return f"models in '{name}'" if name else "models in the column without a name"

@@ -84,7 +84,7 @@ class _InvalidCells:
     grid: Grid
     sheet: Sheet
     status: Status
-    chosen: bool
+    is_chosen: bool
     drop: bool
 
     def errors(self) -> Iterable[DataError]:
@@ -119,7 +119,7 @@ class _InvalidCells:
             yield self._error(~filled, f"fill the cells, or {hint}", fixes)
 
     def _may_go(self, metrics: Bools) -> bool:
-        return not self.chosen and len(metrics) - int(metrics.sum()) >= CORNERS
+        return not self.is_chosen and len(metrics) - int(metrics.sum()) >= CORNERS
 
     def _texts(
         self, selected: Bools, metrics: Iterable[int] | None = None, *, typed: bool = True
@@ -203,7 +203,7 @@ class _InvalidCells:
     def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
         """Return the options that exclude the fewest values so that none is missing."""
         kept_places = np.flatnonzero(~lost)
-        plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.chosen)
+        plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.is_chosen)
         if plan is None:
             return f"add {OPTION}--missing drop{END} to leave such models out", {}
         left_out = np.zeros(len(lost), bool)

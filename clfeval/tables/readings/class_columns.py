@@ -133,10 +133,10 @@ def merge_labels_with_scores(
     separate: columns of labels that belong to no scores.
     """
     merged = list(models)
-    free = [model for model in models if model.beside is None and model.name not in separate]
+    free = [model for model in models if model.score_column is None and model.name not in separate]
     for stem, labels, scores in pairs_of_one_name(free, roles):
         name = scores.name if scores.kind == "classes" else stem or ONLY_MODEL
-        merged[merged.index(labels)] = replace(scores, name=name, beside=labels.name)
+        merged[merged.index(labels)] = replace(scores, name=name, score_column=labels.name)
         merged.remove(scores)
     return merged
 

@@ -18,8 +18,8 @@ class Assignment:
     """A role for each free column, and which of them were asked about."""
 
     roles: Mapping[str, Role]
-    asked: frozenset[str] = frozenset()
-    apart: frozenset[str] = field(default_factory=frozenset)  # labels of no score
+    requested: frozenset[str] = frozenset()
+    separate: frozenset[str] = field(default_factory=frozenset)  # labels of no score
 
 
 def answers(
@@ -39,7 +39,7 @@ def answers(
     declined = list[str]()
     has_models = False
     confidence_of: dict[str, str] = {}
-    for name in sorted(assignment.asked, key=list(columns).index):
+    for name in sorted(assignment.requested, key=list(columns).index):
         column, role = columns[name], assignment.roles[name]
         questions.append(_question(column))
         labels = [model.name for model in models if model.kind == "label"]
@@ -65,7 +65,7 @@ def answers(
             for model in models
         )
         for name, role in assignment.roles.items():
-            is_fixed = name not in assignment.asked
+            is_fixed = name not in assignment.requested
             if role == "weight" and is_fixed:
                 options["weight"] = name  # --model leaves other columns out
             if (role in ("confidence", "weight") and is_fixed) or role == "labels":
@@ -97,8 +97,8 @@ def _write_phrase(phrase: Phrase, names: Sequence[str]) -> str:
 
 def _pinned_name(model: ModelColumns) -> str:
     """Return the name of a model for --model, that of two columns if one is named like it."""
-    if model.beside is not None and model.kind == "score" and model.name == model.columns[0]:
-        return f"{model.beside}+{model.columns[0]}"
+    if model.score_column is not None and model.kind == "score" and model.name == model.columns[0]:
+        return f"{model.score_column}+{model.columns[0]}"
     return model.name
 
 

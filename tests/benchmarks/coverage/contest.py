@@ -177,7 +177,7 @@ def _chosen(replicates: int) -> Iterator[Line]:
             )
             p = int(truth.sum())
             true = _above(done.cut - d) - _above(done.cut)
-            held += _covers(done.held or (0.0, 0.0), p, n - p, true)
+            held += _covers(done.cross_fitted or (0.0, 0.0), p, n - p, true)
             plain += _covers((done.tp, done.fp), p, n - p, true)
         setting = f"--cut best, d' {d:g}, n {n}: the true delta of the chosen cut"
         yield Line("cross-fitted delta", setting, replicates, held / replicates, least=0.92)

@@ -158,8 +158,8 @@ def _of_rule(
         (rule.best, row["corrected"], ""),
         (rule.best, estimate_measures([rule.best], here, SURE)[0], ", flattering"),
     ]
-    if rule.within is not None:
-        judged.append((rule.within, row["limited"], ""))
+    if rule.limited is not None:
+        judged.append((rule.limited, row["limited"], ""))
     for one, cell, more in judged:
         found, value = as_estimate(cell), true(one)
         if found.low is not None and found.high is not None and not np.isnan(value):
