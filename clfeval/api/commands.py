@@ -138,7 +138,7 @@ def _mlcps(sample: Sample, report_options: ReportOptions) -> Document:
         notes.append(ResultNote("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.expand_globs(DEFAULT)
     values = measure_predictions(counts, DEFAULT, options)
-    result = mlcps_result(values, options, sample.roles, other=None)
+    result = mlcps_result(values, options, sample.roles, second=None)
     return replace(result, warnings=(*result.warnings, *notes))
 
 

@@ -80,7 +80,7 @@ def mlcps(
         apply_scales(compared, scales)
     facts = {"models": len(values.models), "metrics": len(values.metrics)}
     yield PreparedResult(
-        lambda: mlcps_result(values, options, reading_options, other=compared), facts
+        lambda: mlcps_result(values, options, reading_options, second=compared), facts
     )
 
 

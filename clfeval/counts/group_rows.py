@@ -42,12 +42,12 @@ class RawPatterns:
 
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
-    off: per model of these, largest distance of their sum from 1. origin: the number of the file of
-    each combination. clusters: the cluster of each combination, which is then counted by cluster;
-    else None. squares (r, 2): sums of squared sampling weights, and the largest weight; None for
-    rows and for clusters.
-    bad_weights: rows of invalid weight; wrong: observations with contradicting rows. text_bytes,
-    no_tail: bytes in fields read as text, rows without their last field.
+    farthest_off: per model of these, largest distance of their sum from 1. origin: the number of
+    the file of each combination. clusters: the cluster of each combination, which is then counted
+    by cluster; else None. squares (r, 2): sums of squared sampling weights, and the largest weight;
+    None for rows and for clusters. bad_weights: rows of invalid weight; invalid: observations with
+    contradicting rows. text_bytes, no_tail: bytes in fields read as text, rows without their last
+    field.
     """
 
     truth: list[Any]

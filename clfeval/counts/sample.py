@@ -30,7 +30,7 @@ ConfusionSlices = Mapping[str | None, ConfusionCounts]
 class Sample:
     """Confusion counts of the whole table (slice None), of slices, and of runs.
 
-    counted: the predictions, or None for tables of counts. sampled: counts of rows, not rates.
+    predictions: the predictions, or None for tables of counts. sampled: counts of rows, not rates.
     """
 
     slices: ConfusionSlices

@@ -45,7 +45,7 @@ def measure_limits(  # noqa: PLR0913 - parameters of measures by name
     beta: float = 1.0,
     stakes: OutcomeCosts | None = None,
     by: str | None = None,
-    known: Mapping[str, Limits] | None = None,
+    computed: Mapping[str, Limits] | None = None,
 ) -> Limits:
     """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
 
@@ -54,18 +54,18 @@ def measure_limits(  # noqa: PLR0913 - parameters of measures by name
     with random totals, the prevalence. At a known ratio each measure has the method of its record;
     ratios of rates and predictive values the range over the score region of the rates where these
     are `has_unreliable_error`.
-    by: a method in place of the measure's own. known: limits of measures of the same tables.
+    by: a method in place of the measure's own. computed: limits of measures of the same tables.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
     a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
     Source: each method's own, see `inference`; the score region: Newcombe 2011, Communications in
     Statistics - Theory and Methods 40:3154.
     """
-    if known is not None and name in known:
-        return known[name]
+    if computed is not None and name in computed:
+        return computed[name]
     measure = CATALOG[name].with_settings(beta=beta, stakes=stakes)
     if measure.interval == "derived" and measure.base is not None and by is None:
         settings: dict[str, Any] = {"level": level, "design": design, "beta": beta}
-        base = (known or {}).get(measure.base)
+        base = (computed or {}).get(measure.base)
         low, high = base or measure_limits(measure.base, cells, stakes=stakes, **settings)
         return measure.through(low), measure.through(high)
     method = by or measure.interval

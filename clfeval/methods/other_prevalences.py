@@ -91,7 +91,7 @@ class TunedModels:
             design=Design(options.totals, method),
             beta=options.beta,
             stakes=options.outcome_costs,
-            known=computed,
+            computed=computed,
         )
 
     def estimates(

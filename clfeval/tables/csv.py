@@ -29,7 +29,8 @@ SAMPLE_ROWS = 5000
 class CsvHead:
     """Header and sample rows of a delimited file, as text; an empty cell is None.
 
-    whole: the sample has all rows. ragged: some row has another number of fields than the header.
+    is_whole: the sample has all rows. ragged: some row has another number of fields than the
+    header.
     """
 
     columns: tuple[str, ...]

@@ -174,7 +174,7 @@ def test_a_delimited_table_is_read_without_the_engines() -> None:
     script = (
         "import sys; from clfeval.tables.input import Input\n"
         "from clfeval.tables.metric.table import read_metrics\n"
-        f"read_metrics(['{name}'], Input(model=('r*',)), wanted=['f1'])\n"
+        f"read_metrics(['{name}'], Input(model=('r*',)), requested=['f1'])\n"
         "print([m for m in ('polars', 'narwhals', 'pandas', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run(

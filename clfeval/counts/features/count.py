@@ -39,7 +39,7 @@ from clfeval.tables.scan import CellReading, TableFile, scan
 class CountedFeatures:
     """Feature counts, classes, files, and numbers of excluded rows and entries.
 
-    blank_rows: blank lines; nameless: sparse entries without row or feature. wanted: globs of
+    blank_rows: blank lines; nameless: sparse entries without row or feature. requested: globs of
     features, empty for all; entries: rows are those with an entry.
     """
 

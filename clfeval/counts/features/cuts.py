@@ -331,7 +331,8 @@ class FeatureCounts:
         names, columns, kinds, splits, positives, negatives, missing = parts
         # cross-fitting splits whole rows, which fractional weights are not
         cross_fitted = [
-            split.cross_fitted if unit == 1 or split.cross_fitted is None else UNDEALT for split in splits
+            split.cross_fitted if unit == 1 or split.cross_fitted is None else UNDEALT
+            for split in splits
         ]
         pairs = [counts or (np.nan, np.nan) for counts in cross_fitted]
         held_tp, held_fp = np.array(pairs, np.float64).reshape(-1, 2).T

@@ -57,24 +57,24 @@ class PublishedCounts:
 
 
 def count_result(
-    counted: PredictionCounts, options: CountOptions, merged: PredictionCounts | None = None
+    predictions: PredictionCounts, options: CountOptions, merged: PredictionCounts | None = None
 ) -> Document:
     """Return how many counts each model has; the counts themselves are in the file.
 
     merged: the counts of all tables, for comparisons.
     """
-    published = _counts_to_publish(counted, options, merged)
+    published = _counts_to_publish(predictions, options, merged)
     positives, negatives = published.rows_by_truth
-    rows = [_model_row(counted, model, published.table) for model in counted.models]
-    roles = counted.evaluated.settled.roles
+    rows = [_model_row(predictions, model, published.table) for model in predictions.models]
+    roles = predictions.evaluated.settled.roles
     parameters = {
-        "positive": counted.positive,
+        "positive": predictions.positive,
         "negative": published.negative,
         "by": list(roles.by),
     }
     return Document(
         command="count",
-        signature=_signature(counted, published),
+        signature=_signature(predictions, published),
         inputs=published.files,
         parameters=provenance.build_parameters("positive negative by missing", parameters, roles),
         summary={
@@ -86,7 +86,7 @@ def count_result(
             "patterns": published.patterns,
         },
         tables={"models": rows},
-        answer=(Answer("counted", _sentence(counted, published)),),
+        answer=(Answer("counted", _sentence(predictions, published)),),
         warnings=published.notes,
         extras={"table": published.table, "about": dict(published.description)},
     )
@@ -177,28 +177,36 @@ def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
 
 
 def _joint_sums(
-    counted: PredictionCounts,
+    predictions: PredictionCounts,
     merged: PredictionCounts | None,
     table: pl.DataFrame,
-    about: Mapping[str, Any],
+    description: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what compares scores of models in a table; DataError if `merged` does not count it.
 
-    table, about: the counts of the table itself.
+    table, description: the counts of the table itself.
     """
-    if counted.stored is not None:
-        what = f"{OPTION}--joint pairs{END} needs rows, but of {counted.name} there are counts only"
-        raise UsageError.new(what, "needs-predictions", hint="give it where rows are counted")
-    if all(model.kind == "label" for model in counted.models):
-        what = f"{OPTION}--joint pairs{END} needs scores, but every model has labels only"
-        raise UsageError.new(what, "needs-scores", hint="leave it out: labels are compared anyway")
-    every, described = (table, about) if merged is None else count_table(merged)
+    if predictions.stored is not None:
+        message = f"{OPTION}--joint pairs{END} needs rows, but of {predictions.name} "
+        message += "there are counts only"
+        raise UsageError.new(message, "needs-predictions", hint="give it where rows are counted")
+    if all(model.kind == "label" for model in predictions.models):
+        message = f"{OPTION}--joint pairs{END} needs scores, but every model has labels only"
+        raise UsageError.new(
+            message, "needs-scores", hint="leave it out: labels are compared anyway"
+        )
+    merged_table, merged_description = (
+        (table, description) if merged is None else count_table(merged)
+    )
     if merged is not None:
-        refuse_unlike_counts(about, described, counted.name, merged.name)
-        if not {*about["parts"]} <= {*described["parts"]}:
-            what = f"its counts are not among those of {merged.name}"
+        refuse_unlike_counts(description, merged_description, predictions.name, merged.name)
+        if not {*description["parts"]} <= {*merged_description["parts"]}:
+            message = f"its counts are not among those of {merged.name}"
             hint = "add its counts to the others first, counted with the same options"
-            raise DataError.new(what, "unequal-counts", counted.name, hint=hint)
-    scores = {i: found[None] for i, found in scores_by_model(every, counted.models, (), {}).items()}
-    sums = sums_of_table(counted, merged or counted, scores)
-    return {"against": counts_digest(every, described), "sums": [sums]}
+            raise DataError.new(message, "unequal-counts", predictions.name, hint=hint)
+    scores = {
+        i: by_slice[None]
+        for i, by_slice in scores_by_model(merged_table, predictions.models, (), {}).items()
+    }
+    sums = sums_of_table(predictions, merged or predictions, scores)
+    return {"against": counts_digest(merged_table, merged_description), "sums": [sums]}

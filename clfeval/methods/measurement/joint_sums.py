@@ -25,7 +25,8 @@ from clfeval.records import replace
 from clfeval.tables.frames import concatenate_frames, in_polars, pl
 
 BLOCK = 2**18  # rows added at a time
-SUMS = ("products", "apart", "powers")
+# the sums of differences by their names in a counts file
+SUMS = {"products": "products", "apart": "squares", "powers": "fourth_powers"}
 
 GroupInfluence = Mapping[str, tuple[float, Floats]]  # by model: value, influence of each group
 
@@ -110,7 +111,7 @@ def sums_of_table(
         name: {
             "models": [*influence[name]],
             "mass": sums.mass,
-            **{key: getattr(sums, key).tolist() for key in SUMS},
+            **{key: getattr(sums, field).tolist() for key, field in SUMS.items()},
         }
         for name, sums in joint_sums(predictions.evaluated, grids, influence).items()
     }
@@ -127,7 +128,9 @@ def stored_sums(
             if not {*influence[name]} <= {*models} or not influence[name]:
                 continue
             places = np.ix_(*[[models.index(model) for model in influence[name]]] * 2)
-            arrays = {key: np.array(joint[name][key], np.float64)[places] for key in SUMS}
+            arrays = {
+                field: np.array(joint[name][key], np.float64)[places] for key, field in SUMS.items()
+            }
             sums = DifferenceSums(**arrays, mass=joint[name]["mass"])
             sums_by_measure[name] = (
                 sums_by_measure[name] + sums if name in sums_by_measure else sums

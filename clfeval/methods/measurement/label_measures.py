@@ -289,7 +289,7 @@ def _by_record(
         cells,
         level=level,
         design=design,
-        known=None if parameters else ranges,
+        computed=None if parameters else ranges,
         **parameters,
     )
     return limits, OF_KIND[measure.interval] if fixed else REGION

@@ -314,7 +314,7 @@ Formula = Callable[[Confusion], Floats]
 class _ResampledTables:
     """Bootstrap tables of a model: (r, t) by its rates in t populations, and by rows, (r,).
 
-    together: of all rows, where class totals are random; None where no population is sampled.
+    joint_tables: of all rows, where class totals are random; None where no population is sampled.
     """
 
     separate: Confusion

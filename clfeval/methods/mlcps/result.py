@@ -165,12 +165,12 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
 
 
 def mlcps_result(
-    table: MetricValues, options: MlcpsOptions, roles: Input, *, other: MetricValues | None
+    table: MetricValues, options: MlcpsOptions, roles: Input, *, second: MetricValues | None
 ) -> Document:
     """Rank the models by MLcps, or by desirability if goals are given.
 
     Errors: UsageError and DataError of `make_scales`; UsageError where weights are to be varied and
-    there is no polygon; DataError when `other` has fewer than two of the models.
+    there is no polygon; DataError when `second` has fewer than two of the models.
     """
     options = options.expand_globs(table.metrics)
     scales, notes = make_scales(table, options)
@@ -191,16 +191,20 @@ def mlcps_result(
     orders = ranking.orders
     notes += redundancy_notes(tables["redundant"])
     of_other = []
-    if other is not None:
-        second_ranking = rank_models(other, apply_scales(other, scales), options, all_orders=False)
+    if second is not None:
+        second_ranking = rank_models(
+            second, apply_scales(second, scales), options, all_orders=False
+        )
         tables["agreement"], tables["compared"], absent = compare_rankings(ranking, second_ranking)
         notes += absent
-        of_other = [ResultNote(note.code, f"{other.name}: {note.message}") for note in other.notes]
+        of_other = [
+            ResultNote(note.code, f"{second.name}: {note.message}") for note in second.notes
+        ]
     result = Document(
         command="mlcps",
-        signature=ranking_signature(ranking, roles, other),
-        inputs=table.inputs + (other.inputs if other is not None else ()),
-        parameters=ranking_parameters(ranking, other.inputs[0].name if other else None, roles),
+        signature=ranking_signature(ranking, roles, second),
+        inputs=table.inputs + (second.inputs if second is not None else ()),
+        parameters=ranking_parameters(ranking, second.inputs[0].name if second else None, roles),
         summary={
             "models": len(table.models),
             "metrics": len(scales),

@@ -260,7 +260,7 @@ class PlaneCounts:
         if self.design.method != "bootstrap":
             method = "linear" if measure.interval == "linear" else "region"
             return measure_limits(
-                name, cells, level=self.level, design=self.design, by=method, known=ranges
+                name, cells, level=self.level, design=self.design, by=method, computed=ranges
             )
         names = self.counts.models
         limits, _ = bootstrap_limits(

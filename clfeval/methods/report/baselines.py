@@ -38,9 +38,9 @@ LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
 _TIE_TOLERANCE = 1e-12  # relative tolerance of ties
 
 
-def measures_with_baselines(asked: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
+def measures_with_baselines(requested: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
     """Return the measures with baselines: those of the first screen, and those named."""
-    return [one for one in asked if one.by == "name" or one.name in ON_SCREEN]
+    return [measure for measure in requested if measure.by == "name" or measure.name in ON_SCREEN]
 
 
 def label_baselines(

@@ -158,16 +158,16 @@ class ComplementScores:
     def _anew(
         self, label: str, part: ScoreCounts, measures: Sequence[RequestedMeasure]
     ) -> Iterator[tuple[Key, Complement]]:
-        outside = self.all_scores.subtract(part).frozen()
+        complement = self.all_scores.subtract(part).frozen()
         rho = dict[Key, float]()
-        shared = shared_clusters(part.clusters, outside.clusters)
+        shared = shared_clusters(part.clusters, complement.clusters)
         for measure in measures if shared is not None else ():
             f = score_influence(measure, self.cut, part)
-            g = score_influence(measure, self.cut, outside)
+            g = score_influence(measure, self.cut, complement)
             if shared is not None and f is not None and g is not None:
                 correlations = shared_cluster_correlation(*shared, f[1], g[1])
                 rho[label, self.model, measure.name] = float(correlations[0])
-        rows = score_measure_rows(label, self.model, outside, self.cut, measures, self.intervals)
+        rows = score_measure_rows(label, self.model, complement, self.cut, measures, self.intervals)
         yield from complement_estimates(rows, rho)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:

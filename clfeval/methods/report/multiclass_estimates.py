@@ -48,7 +48,10 @@ OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelMeasure:
-    """A measure as functions of counts; moved: f of kinds of rows, (m,); share: part and whole."""
+    """A measure as functions of counts.
+
+    influence_values: f of kinds of rows, (m,); share: part and whole.
+    """
 
     metric: str
     estimator: str

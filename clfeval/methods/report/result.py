@@ -487,7 +487,7 @@ def _test_slices(
         options,
         partial(label_estimates, excluded=_thresholdless(sample)),
     )
-    estimates_inside = {**label_estimates_inside, **measured.scores.inside}
+    estimates_inside = {**label_estimates_inside, **measured.scores.in_slices}
     settings = comparisons.ComparisonSettings.from_options(options, _measure_table_names)
     reference_rows = tests.reference_rows(measured.estimates, estimates_inside, settings)
     tables = {name: rows for name, rows in tested.tables.items() if name == "slices" or not hidden}

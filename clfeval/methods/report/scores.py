@@ -115,7 +115,7 @@ class ScoreResults:
     """Results from the scores of all models.
 
     lost: rows whose class had probability 0, by model. equal_models: groups with equal scores.
-    complements: measures of the rows outside each slice. inside: estimates of each slice, by
+    complements: measures of the rows outside each slice. in_slices: estimates of each slice, by
     measure. untested: measures and curves of slices that are not used in tests. retest: see
     `SliceEstimates.adjusted_changes`.
     """
@@ -128,7 +128,7 @@ class ScoreResults:
     complements: Mapping[Key, Complement] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
-    inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
+    in_slices: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
     untested: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]] = lambda: ((), {})
     retest: Retest = lambda *_: {}
 

@@ -139,15 +139,18 @@ def slice_complements(
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
     if predictions is not None and None in every:
-        outside: dict[str | None, PatternCounts] = {}
+        complement_patterns: dict[str | None, PatternCounts] = {}
         for label in names:
-            part = reduce(add, [every[patterns] for patterns in (label, *excluded)])
-            outside[label] = subtract_part(every[None], part, "truth", "votes")
+            part = reduce(add, [every[name] for name in (label, *excluded)])
+            complement_patterns[label] = subtract_part(every[None], part, "truth", "votes")
         counts = {
-            label: ConfusionCounts.from_patterns(patterns) for label, patterns in outside.items()
+            label: ConfusionCounts.from_patterns(patterns)
+            for label, patterns in complement_patterns.items()
         }
         return replace(
-            sample, slices=counts, predictions=replace(predictions, slices=outside, _known={})
+            sample,
+            slices=counts,
+            predictions=replace(predictions, slices=complement_patterns, _known={}),
         )
     complements: dict[str | None, ConfusionCounts] = {
         label: subtract_counts(
@@ -176,15 +179,15 @@ def label_complement_estimates(
 ) -> Iterator[tuple[Key, Complement]]:
     """Yield the measures of the labels of rows outside a slice."""
     rho = dict[Key, float]()
-    for label, outside in complements.patterns.items():
+    for label, complement in complements.patterns.items():
         part = sample.patterns[label]
-        shared = shared_clusters(part.clusters, outside.clusters)
+        shared = shared_clusters(part.clusters, complement.clusters)
         if label is None or shared is None:
             continue
         for measure in measures:
             if not takes_scores(measure):
                 f = label_influence(part, measure.measure)[1]
-                g = label_influence(outside, measure.measure)[1]
+                g = label_influence(complement, measure.measure)[1]
                 correlations = shared_cluster_correlation(*shared, f, g)
                 for model, correlation in zip(part.models, correlations.tolist(), strict=True):
                     rho[label, model, measure.name] = correlation
@@ -235,7 +238,7 @@ class SliceEstimates:
     ) -> list[Row]:
         """Return the comparisons of models with a reference in each slice.
 
-        whole, inside: paired estimates of all rows, and of each slice, by measure.
+        estimates, estimates_inside: paired estimates of all rows, and of each slice, by measure.
         """
         enough = {label: (float(size.rows), size.enough) for label, (size, _) in self.sizes.items()}
         rows = slice_reference_rows(

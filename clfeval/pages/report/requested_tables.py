@@ -460,8 +460,8 @@ MEANINGS: Mapping[str, str] = {
     "largest": "tested slice with the largest value",
     "smallest": "tested slice with the smallest value",
     "extremes.slices": "number of slices tested",
-    "calibration_tests.verdict": "on the model: well calibrated if 95% intervals of slope and "
-    "CITL lie inside 0.8 to 1.25 and ±0.25, of several models by Hochberg's rule",
+    "calibration_tests.verdict": "well calibrated: 95% intervals of slope and CITL lie inside 0.8 "
+    "to 1.25 and ±0.25, of several models by Hochberg's rule",
     "well_calibrated": "1 if the model is called well calibrated by its tests and intervals, "
     "else 0; a gate may require it",
     "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
