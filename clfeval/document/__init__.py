@@ -265,6 +265,13 @@ def cell_value(cell: object) -> float | None:
     return number if isinstance(number, (int, float)) else None
 
 
+def cell_number(cell: object) -> float:
+    """Return the number in a cell that has one, also as text; TypeError for another cell."""
+    if not isinstance(cell, (int, float, str)):
+        raise TypeError(f"{cell!r} is not a number")
+    return float(cell)
+
+
 def sort_value(cell: object) -> float | None:
     """Return the value of an estimate for sorting, with infinite ones as +inf or -inf."""
     sizes = {"infinite": inf, "minus_infinite": -inf}

@@ -8,7 +8,7 @@ from clfeval.compare import families
 from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.not_excluded import LargestHarm
 from clfeval.compare.paired_estimates import NO_ROW
-from clfeval.document import Answer, Row, as_estimate
+from clfeval.document import Answer, Row, as_estimate, cell_number
 from clfeval.formatting import (
     describe_reference,
     format_count,
@@ -369,7 +369,7 @@ def _operating_point(
 def _changed_rates(rates: Sequence[Row]) -> list[Row]:
     """Return the significant differences of rates: harms first, one of each model, smallest p."""
     changed = [row for row in rates if row["verdict"] in (BETTER, WORSE)]
-    changed.sort(key=lambda row: float(str(row["p_adjusted"])))
+    changed.sort(key=lambda row: cell_number(row["p_adjusted"]))
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better

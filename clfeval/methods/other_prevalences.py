@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer, Estimate, Row, as_estimate, cell_number
 from clfeval.formatting import (
     format_class_ratio,
     format_close,
@@ -392,7 +392,7 @@ def _answer_opening(row: Row, *, further: bool) -> str:
         return f"{prevalence_phrase(row)}, {subject}"
     rule = str(row["chosen_by"]).partition(":")[0]
     reason = f" ({RULES[rule]})" if rule in RULES else ""
-    cut = f"threshold {format_exact(float(str(threshold)))}{reason}"
+    cut = f"threshold {format_exact(cell_number(threshold))}{reason}"
     return f"{prevalence_phrase(row)} and {cut}, {subject}"
 
 
@@ -407,7 +407,7 @@ def population_cells(kind: str, population: Population | None) -> Row:
 
 def prevalence_phrase(row: Row) -> str:
     """Return the phrase on the prevalence of a row, to begin a sentence."""
-    share = format_share(float(str(row["prevalence"])))
+    share = format_share(cell_number(row["prevalence"]))
     if row["population"] == "sample":
         return f"At the prevalence of these rows ({share})"
     return f"At prevalence {share} ({format_class_ratio(row['odds'])})"

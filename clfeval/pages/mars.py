@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from clfeval.document import Cell, Document, Row, cell_value
+from clfeval.document import Cell, Document, Row, cell_number, cell_value
 from clfeval.formatting import format_rows, round_sum
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Axis, Chart, Point, Series
@@ -216,7 +216,7 @@ def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
 
 
 def _cell_number(cell: Cell) -> float:
-    return float(str(cell))
+    return cell_number(cell)
 
 
 def _slice_table(result: Document) -> TableView:
@@ -418,7 +418,7 @@ def _bar_and_matrix_charts(result: Document) -> Iterator[Chart]:
     models = result.unsliced_rows("models")
     alone = [column.name for column in ALONE if column.title and is_present(column.when, result)]
     for column, title in zip(alone, ("detections", "misses"), strict=True):
-        bars = (Series(str(row["model"]), values=(float(str(row[column])),)) for row in models)
+        bars = (Series(str(row["model"]), values=(cell_number(row[column]),)) for row in models)
         yield Chart("bars", f"Unique {title}", series=tuple(bars), name="bars")
     if 3 <= len(models) <= MATRIX_MODELS:
         lines = zip(models, pair_cells(result, "shine_through"), strict=True)
@@ -438,7 +438,7 @@ def _sweep_charts(result: Document) -> Iterator[Chart]:
         points: dict[str, list[Point]] = {}
         for row in rows:
             if (value := cell_value(row[measure])) is not None:
-                points.setdefault(str(row["model"]), []).append((float(str(row[column])), value))
+                points.setdefault(str(row["model"]), []).append((cell_number(row[column]), value))
         curves = tuple(Series(name, (steps(points[name]),)) for name in names if name in points)
         if curves:
             thresholds = f"{len({row[column] for row in rows})} {CUTS[column]}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import isclose
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, as_estimate, cell_number, cell_value
 from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, CHANCE, LEAN, ORACLE
 from clfeval.pages.chart import Point, row_point
@@ -446,7 +446,7 @@ def _feature_tables(result: Document) -> Iterator[TableView]:
     name, title = ("selected", "Selected features") if selected else ("features", "Features")
     yield _feature_table(result, name, f"{title} by |δ|")
     if implied:
-        best = sorted(implied, key=lambda row: -float(str(row["support"])))
+        best = sorted(implied, key=lambda row: -cell_number(row["support"]))
         note = "f: the feature, c: the positive class; without exception in these rows"
         note += "; intervals are not adjusted" * (len(implied) > 1)
         if len(best) > IMPLIED:
@@ -502,7 +502,7 @@ def isometric_lines(
     for row in result.tables.get("isometrics", ()):
         point = row_point(row, f"phi{suffix}", f"delta{suffix}")
         value = cell_value(row["value"])
-        balanced = isclose(float(str(row["prevalence"])), 0.5)
+        balanced = isclose(cell_number(row["prevalence"]), 0.5)
         in_diamond = str(row["odds"]) == odds or (balanced and not suffix)
         if point and value is not None and in_diamond:
             branches = lines.setdefault((str(row["measure"]), value), {})

@@ -7,7 +7,16 @@ from itertools import groupby
 from typing import TypeVar
 
 from clfeval import formatting
-from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_value, sort_value
+from clfeval.document import (
+    Cell,
+    Document,
+    Estimate,
+    Row,
+    as_estimate,
+    cell_number,
+    cell_value,
+    sort_value,
+)
 from clfeval.formatting import (
     DIGITS,
     format_class_ratio,
@@ -493,7 +502,7 @@ PREVALENCE_COLUMNS: Mapping[str, Source] = {
 
 def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     """Return the table of PPV, NPV and alarms at each prevalence."""
-    rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
+    rows = sorted(rows, key=lambda row: cell_number(row["prevalence"]))
     order = list(dict.fromkeys(row["odds"] for row in rows))
     every = {row["chosen_by"] for row in rows}
     columns: dict[str, Source] = {
@@ -507,7 +516,7 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
         del columns["net\nbenefit ↑"]
     title = "Predictive values"
     if len(order) == 1:
-        share = format_share(float(str(rows[0]["prevalence"])))
+        share = format_share(cell_number(rows[0]["prevalence"]))
         title += f" at prevalence {share} ({format_class_ratio(order[0])})"
     rule_names = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
     note = rule_names.get(str(min(every, key=str)), "") if len(every) == 1 else ""

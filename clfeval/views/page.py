@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from clfeval.compare.gates.kinds import gate_sentence
-from clfeval.document import Document, cell_value, dumps
+from clfeval.document import Document, cell_number, cell_value, dumps
 from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
 from clfeval.pages.chart import Chart
 from clfeval.pages.intervals import deciding_measure
@@ -303,7 +303,7 @@ def _curves_of_models(result: Document) -> dict[str, list[list[float]]]:
     curves: dict[str, list[list[float]]] = {}
     for row in result.unsliced_rows("curves") if result.command == "report" else ():
         if row["threshold"] is not None:
-            point = [float(str(row[key])) for key in ("threshold", "tp", "fp")]
+            point = [cell_number(row[key]) for key in ("threshold", "tp", "fp")]
             curves.setdefault(str(row["model"]), []).append(point)
     return curves
 

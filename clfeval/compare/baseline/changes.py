@@ -27,6 +27,7 @@ from clfeval.document import (
     ResultNote,
     Row,
     as_estimate,
+    cell_number,
     cell_value,
 )
 from clfeval.errors import list_names
@@ -139,7 +140,7 @@ def _model_text(rows: Sequence[Row], start: str, lead: str | None, most: int) ->
         for row in verdict_rows[:most]:
             old = format_number(as_estimate(row["old"]).value or 0.0)
             new = format_number(as_estimate(row["new"]).value or 0.0)
-            p = format_p_value(float(str(row["p_adjusted"])))
+            p = format_p_value(cell_number(row["p_adjusted"]))
             measures.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
         if len(verdict_rows) > most:
             measures.append(format_count(len(verdict_rows) - most, "more measure"))

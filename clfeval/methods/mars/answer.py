@@ -9,7 +9,16 @@ import numpy as np
 from clfeval import formatting
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value, whole_table_rows
+from clfeval.document import (
+    Answer,
+    Estimate,
+    Row,
+    Rows,
+    as_estimate,
+    cell_number,
+    cell_value,
+    whole_table_rows,
+)
 from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.estimates import share_estimates
@@ -84,7 +93,7 @@ def _within_effort_answer(
     target = options.target
     for row in sets:
         names = _models(row)
-        covered, effort = (float(str(row[name])) for name in ("covered", "effort"))
+        covered, effort = (cell_number(row[name]) for name in ("covered", "effort"))
         share = _detected_share(counts, covered, names, options)
         limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, single=False)
         flags = _flagging_phrase(f"{formatting.format_rows(effort)} rows", target, single=True)
@@ -195,7 +204,7 @@ def _ties_answer(ranking: DetectionRanking, tests: Sequence[Row], level: float) 
 
 def _is_tied(row: Row, level: float) -> bool:
     """Return whether the adjusted p-value of a test is not significant."""
-    return float(str(row["p_adjusted"])) > 1 - level
+    return cell_number(row["p_adjusted"]) > 1 - level
 
 
 def _pair_answers(
@@ -203,7 +212,7 @@ def _pair_answers(
 ) -> Iterator[Answer]:
     """Yield sentences on the best pair, pairs tied with it, and single models of equal effort."""
     (pair,) = tables["best_pair"]
-    if float(str(pair["first_alone"])) <= float(str(pair["second_alone"])):
+    if cell_number(pair["first_alone"]) <= cell_number(pair["second_alone"]):
         alone = formatting.quote_if_ambiguous(ranking.counts.models[ranking.best])
         yield Answer("no-better-pair", f"No pair detects more than {alone} alone.", _models(pair))
         return
@@ -220,7 +229,7 @@ def _best_pair_answer(ranking: DetectionRanking, pair: Row, options: MarsOptions
     names = _models(pair)
     models = " + ".join(map(formatting.quote_if_ambiguous, names))
     single = formatting.quote_if_ambiguous(counts.models[ranking.best])
-    covered, effort = (float(str(pair[name])) for name in ("covered", "effort"))
+    covered, effort = (cell_number(pair[name]) for name in ("covered", "effort"))
     flags = _flagging_phrase(f"{formatting.format_rows(effort)}", target, single=True)
     reached = f"detects {formatting.format_rows(covered)} and {flags}"
     lower = as_estimate(pair["gain"]).low
@@ -238,7 +247,7 @@ def _gain_phrase(pair: Row, comparison: str, level: float) -> str:
     """Return the phrase on the corrected gain of a pair, in rows; comparison: over whom."""
     gain = as_estimate(pair["gain"])
     if gain.value is None:
-        apparent = float(str(pair["first_alone"])) - float(str(pair["second_alone"]))
+        apparent = cell_number(pair["first_alone"]) - cell_number(pair["second_alone"])
         rows = formatting.format_rows(apparent)
         return f"gain{comparison} {rows} on these rows, less on new data"
     phrase = f"corrected gain{comparison} {gain.value:.1f}"
@@ -271,11 +280,11 @@ def _equal_effort_answer(
         side = "lower" if target == "positive" else "higher"
         text = f"A {side} threshold of {formatting.quote_if_ambiguous(name)} may detect as many."
         return Answer("equal-effort", text, (name,))
-    single = max(rows, key=lambda row: float(str(row["covered"])))
+    single = max(rows, key=lambda row: cell_number(row["covered"]))
     name = str(single["model"])
-    detected, flagged = (float(str(single[column])) for column in ("covered", "effort"))
-    threshold = formatting.format_number(float(str(single["threshold"])))
-    as_many = "also " * (flagged == float(str(pair["effort"])))
+    detected, flagged = (cell_number(single[column]) for column in ("covered", "effort"))
+    threshold = formatting.format_number(cell_number(single["threshold"]))
+    as_many = "also " * (flagged == cell_number(pair["effort"]))
     flags = as_many + _flagging_phrase(f"{formatting.format_rows(flagged)}", target, single=True)
     text = f"{formatting.quote_if_ambiguous(name)} alone, at threshold {threshold}, {flags} and "
     text += f"detects {formatting.format_rows(detected)}."

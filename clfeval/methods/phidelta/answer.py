@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, whole_table_rows
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_number, whole_table_rows
 from clfeval.formatting import (
     describe_ties,
     format_close,
@@ -130,7 +130,7 @@ def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> I
         value, low, high = precision.value, precision.low, precision.high
         if value is not None:
             size = with_interval(value, low, high, level or 0.95, format_close)
-            prevalence = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
+            prevalence = f"{format_exact(cell_number(row['prevalence']))} ({row['odds']})"
             text = f"At prevalence {prevalence} the PPV of {quote_if_ambiguous(name)} is {size}."
             yield Answer("right", text, (name,), "precision", value, low, high)
 

@@ -7,7 +7,7 @@ from math import isnan
 
 from clfeval.compare.families import POWER, BestSet
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, ResultNote, Row, as_estimate, whole_table_rows
+from clfeval.document import Answer, ResultNote, Row, as_estimate, cell_number, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.errors import format_option
 from clfeval.formatting import (
@@ -383,7 +383,7 @@ def _second_ranking_answer(ranked: Sequence[Row], second: SecondRanking) -> list
     comparison = f"significantly {'higher' if measure.best == 'max' else 'lower'} {measure.title}"
     text = f"{quote_if_ambiguous(winner)} has {comparison} than "
     if second.measure == "net_benefit":
-        text = f"At threshold {format_exact(float(str(row['threshold'])))}, {text}"
+        text = f"At threshold {format_exact(cell_number(row['threshold']))}, {text}"
     text += f"{quote_if_ambiguous(best)}: {value} compared with "
     text += f"{format_number(leader_estimate.value or 0.0)}."
     limits = estimate.value, estimate.low, estimate.high
@@ -426,8 +426,8 @@ def helpful_ranges(curve: Sequence[Row], sample_size: float) -> list[tuple[float
     for row in curve:
         if not row["helps"]:
             continue
-        threshold = float(str(row["threshold"]))
-        flagged = sample_size * float(str(row["flagged"]))
+        threshold = cell_number(row["threshold"])
+        flagged = sample_size * cell_number(row["flagged"])
         is_next = bool(ranges) and threshold - ranges[-1][1] < 0.0101
         if ranges and (is_next or flagged_at_end - flagged < RESOLVED_ROWS - 0.5):
             ranges[-1] = (ranges[-1][0], threshold)

@@ -20,7 +20,7 @@ from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, list_changes
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, Estimate, Row, as_estimate
+from clfeval.document import Document, Estimate, Row, as_estimate, cell_number
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.hypothesis_tests import cochran_q, mid_p
 from clfeval.methods.measurement.label_measures import effective_class_sizes
@@ -530,5 +530,5 @@ def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequen
         if isinstance(cell, Estimate) and (of_runs := means.get((name, str(row["model"])))):
             mean_row[name] = of_runs.mean
         elif name in ("tp", "fp", "fn", "tn") and cell is not None:
-            mean_row[name] = float(np.mean([float(str(run_row[name])) for run_row in run_rows]))
+            mean_row[name] = float(np.mean([cell_number(run_row[name]) for run_row in run_rows]))
     return mean_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.compare.change import BETTER, UNDECIDED, WORSE
-from clfeval.document import Answer, Row, as_estimate
+from clfeval.document import Answer, Row, as_estimate, cell_number
 from clfeval.formatting import (
     describe_reference,
     format_count,
@@ -116,7 +116,7 @@ def _values(row: Row, level: float) -> str:
     adjusted = "" if difference == as_estimate(row["difference"]) else "adjusted "
     text = format_difference(difference.value or 0.0, difference.low, difference.high, level)
     text = text.replace(" (", f", {adjusted}").rstrip(")")
-    p = format_p_value(float(str(row["p_adjusted"])))
+    p = format_p_value(cell_number(row["p_adjusted"]))
     return f"{_format_cell(row, 'sensitivity')} ({text}, {p})"
 
 
@@ -125,7 +125,7 @@ def _equal_flagged_sentence(rows: Sequence[Row], name: str) -> list[str]:
     if len(rows) > SPELT_OUT or len({row["flagged"] for row in rows}) > 1:
         return []
     values = [_format_cell(row, "flagged_sensitivity") for row in rows]
-    flagged = format_count(float(str(rows[0]["flagged"])), "row")
+    flagged = format_count(cell_number(rows[0]["flagged"]), "row")
     verb = "detects" if len(rows) == 1 else "detect"
     models = [quote_if_ambiguous(str(row["model"])) for row in rows]
     if len(rows) == 1:
@@ -135,7 +135,7 @@ def _equal_flagged_sentence(rows: Sequence[Row], name: str) -> list[str]:
 
 
 def _format_cell(row: Row, column: str) -> str:
-    return format_number(float(str(row[column])))
+    return format_number(cell_number(row[column]))
 
 
 def _untested_answer(rows: Sequence[Row], name: str) -> Answer:

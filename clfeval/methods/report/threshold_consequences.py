@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clfeval.document import Answer, Row, as_estimate
+from clfeval.document import Answer, Row, as_estimate, cell_number
 from clfeval.formatting import format_close, quote_if_ambiguous
 from clfeval.methods.other_prevalences import net_benefit_clause, prevalence_phrase
 
@@ -20,7 +20,7 @@ def consequence_answer(row: Row) -> Answer:
     if ppv.value is None or alarms.value is None or sensitivity.value is None:
         text = f"{phrase}, {quote_if_ambiguous(name)} predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
-    prevalence = float(str(row["prevalence"]))
+    prevalence = cell_number(row["prevalence"])
     people = _population_size(prevalence)
     positives = people * prevalence
     flagged = _format_people(alarms.value * people / PEOPLE)

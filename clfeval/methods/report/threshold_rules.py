@@ -9,7 +9,7 @@ from functools import partial
 from math import isfinite, isnan
 
 from clfeval import formatting
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_number
 from clfeval.errors import UsageError, bad_option, format_option
 from clfeval.measures.catalog import CATALOG, normalize_name
 from clfeval.measures.odds import OutcomeCosts
@@ -415,7 +415,7 @@ def _abstention_answer(row: Row, level: float) -> Answer:
     text += f"{formatting.format_number(accuracy_of_all.value)}."
     if costs:
         cost, old = (
-            formatting.format_number(float(str(row[key]))) for key in ("cost", "cost_of_all")
+            formatting.format_number(cell_number(row[key])) for key in ("cost", "cost_of_all")
         )
         text += f" Mean cost per row is {cost}, compared with {old} without abstention."
     return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
@@ -429,7 +429,7 @@ def _format_estimate(estimate: Estimate, level: float) -> str:
 
 
 def _format_threshold(cut: object) -> str:
-    return formatting.format_exact(float(str(cut)))
+    return formatting.format_exact(cell_number(cut))
 
 
 def check_scores_available(

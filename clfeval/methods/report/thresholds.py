@@ -13,7 +13,7 @@ from clfeval.counts.clusters_and_weights import largest_weights, table_products
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, as_estimate
+from clfeval.document import Estimate, Row, as_estimate, cell_number
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.calibration import DIGITS, risk_coverage_area
@@ -565,7 +565,7 @@ def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Ro
     used = list[UsedThreshold]()
     for i in with_labels:
         row, table = models[i], sample.slices[None].take([i])
-        cut = None if row["threshold"] is None else float(str(row["threshold"]))
+        cut = None if row["threshold"] is None else cell_number(row["threshold"])
         risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
         used.append(UsedThreshold(str(row["model"]), None, cut, table, table, risk))
     return _prevalence_rows(sample, options, used)

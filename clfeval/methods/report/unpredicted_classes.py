@@ -9,7 +9,7 @@ import numpy as np
 from clfeval.arrays import Counts
 from clfeval.counts.patterns import from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
+from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate, cell_number
 from clfeval.formatting import (
     format_count,
     format_exact,
@@ -79,7 +79,7 @@ class UnpredictedClasses:
         thresholds = {self.thresholds.get(model) for model in unpredicting}
         text = f"{'; '.join(parts)}."
         if len(thresholds) == 1 and None not in thresholds:
-            text = f"At threshold {format_exact(float(str(*thresholds)))}, {text}"
+            text = f"At threshold {format_exact(cell_number(*thresholds))}, {text}"
         return [Answer(CODE, text, tuple(unpredicting), harm=True)]
 
     def notes(self, answers: Sequence[Answer]) -> Iterator[ResultNote]:

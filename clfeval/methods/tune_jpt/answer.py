@@ -17,6 +17,7 @@ from clfeval.document import (
     Row,
     Rows,
     as_estimate,
+    cell_number,
     comparable_rows,
     sort_value,
 )
@@ -297,7 +298,7 @@ class TuneAnswers:
     def _better_constant(self, row: Row, cell: Estimate) -> str:
         """Return the constant prediction that is better than the best model; empty if none is."""
         size = sort_value(cell)
-        p = float(str(row["prevalence"]))
+        p = cell_number(row["prevalence"])
         cost = self.parameters.get("cost")
         stakes = OutcomeCosts(**cost) if cost else None
         measure = CATALOG[str(self.measure)].with_settings(
@@ -414,8 +415,8 @@ class TuneAnswers:
         self, first: str, second: str, swept: Sequence[Row], next_row: Row
     ) -> str:
         """Return the prevalence at which two models cross; else the next one of the sweep."""
-        end = float(str(next_row["prevalence"]))
-        prevalences = (float(str(row["prevalence"])) for row in swept)
+        end = cell_number(next_row["prevalence"])
+        prevalences = (cell_number(row["prevalence"]) for row in swept)
         start = max(prevalence for prevalence in prevalences if prevalence < end)
         for row in self.tables.get("crossovers", ()):
             crossing = as_estimate(row["crossing"]).value
@@ -475,4 +476,4 @@ def _with_limits(cell: Estimate, level: float) -> str:
 def _common_threshold(rows: Sequence[Row]) -> str:
     """Return the threshold of all models in words, empty where there is none or they differ."""
     cuts = {row.get("threshold") for row in rows} - {None}
-    return f"threshold {format_exact(float(str(*cuts)))}" if len(cuts) == 1 else ""
+    return f"threshold {format_exact(cell_number(*cuts))}" if len(cuts) == 1 else ""

@@ -13,7 +13,7 @@ from clfeval.arrays import Floats
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, Rows
+from clfeval.document import Estimate, Row, Rows, cell_number
 from clfeval.document.rows import RowsBySlice, deferred_rows
 from clfeval.inference.influence_and_clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
@@ -498,7 +498,7 @@ def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         if row["slice"] is None and row["rule"] is not None:
             by_ratio = cutoffs.setdefault((str(row["model"]), str(row["measure"])), {})
-            by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
+            by_ratio.setdefault(cell_number(row["ratio"]), {name: row[name] for name in names})
     return [by_ratio[ratio] for by_ratio in cutoffs.values() for ratio in sorted(by_ratio)]
 
 

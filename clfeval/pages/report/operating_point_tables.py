@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row
+from clfeval.document import Document, Row, cell_number
 from clfeval.formatting import describe_reference, format_number, quote_if_ambiguous
 from clfeval.pages.schema import VERDICTS, Column, Source, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL
@@ -76,7 +76,7 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
     name = describe_reference(str(rows[0]["reference"]), str(result.parameters["reference"]))
     title = f"Sensitivity at the specificity of {name}"
     if len(references) == 1:
-        title += f" ({format_number(float(str(rows[0]['specificity'])))})"
+        title += f" ({format_number(cell_number(rows[0]['specificity']))})"
     yield TableView(
         "same_specificity",
         title,
@@ -135,7 +135,7 @@ def _same_specificity_note(rows: Sequence[Row]) -> str:
     notes = [reason.removeprefix("none: ") for reason in sorted(reasons)]
     sensitivities = {str(row["reference"]): row["reference_sensitivity"] for row in rows}
     for name, sensitivity in sensitivities.items():
-        value = format_number(float(str(sensitivity)))
+        value = format_number(cell_number(sensitivity))
         notes.insert(0, f"sensitivity of {quote_if_ambiguous(name)}: {value}")
     if len(rows) > len(reasons) and any(row["p"] is not None for row in rows):
         notes.append("intervals and p: adjusted for all models with scores")

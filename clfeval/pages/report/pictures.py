@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
-from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
+from clfeval.document import Document, Estimate, Row, as_estimate, cell_number, cell_value
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_reference,
@@ -191,7 +191,7 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
 
 def _calibration_groups(model: str, groups: Sequence[Row]) -> Series:
     """Return the share of positives of each group of scores, with its interval."""
-    points = [(float(str(row["mean_score"])), cell_value(row["observed"])) for row in groups]
+    points = [(cell_number(row["mean_score"]), cell_value(row["observed"])) for row in groups]
     limits = [as_estimate(row["observed"]) for row in groups]
     return Series(
         model,
@@ -203,7 +203,7 @@ def _calibration_groups(model: str, groups: Sequence[Row]) -> Series:
 
 def _group_note(result: Document, groups: Sequence[Row]) -> str:
     """Return how many rows the groups have, and the level of their intervals."""
-    sizes = {round(float(str(row["rows"]))) for row in groups}
+    sizes = {round(cell_number(row["rows"])) for row in groups}
     size = f"{min(sizes):,} to " * (len(sizes) > 1) + format_count(max(sizes), "row")
     level = result.parameters.get("level")
     return f"dots: groups of {size}" + (f", with {100 * level:g}% intervals" if level else "")
@@ -218,8 +218,8 @@ def _calibration_curve(result: Document, model: str) -> tuple[Sequence[Series], 
     if len(rows) <= LEVELS:
         steps = list[Point]()
         for row in rows_of_model(result, "calibration_curve", model):
-            height = float(str(row["isotonic"]))
-            steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
+            height = cell_number(row["isotonic"])
+            steps += [(cell_number(row["from"]), height), (cell_number(row["to"]), height)]
         return [Series(model, (tuple(steps),))] if steps else [], "line: isotonic calibration"
     curve = _band_points(rows, "curve")
     upper = _band_points(rows, "high_all")
@@ -232,7 +232,7 @@ def _calibration_curve(result: Document, model: str) -> tuple[Sequence[Series], 
 
 def _band_points(rows: Sequence[Row], column: str) -> tuple[Point, ...]:
     """Return a column of the calibration band by score, as far as it is known."""
-    values = [(float(str(row["score"])), cell_value(row[column])) for row in rows]
+    values = [(cell_number(row["score"]), cell_value(row[column])) for row in rows]
     return tuple((score, value) for score, value in values if value is not None)
 
 
@@ -245,7 +245,7 @@ def _calibration_finding(result: Document, model: str, groups: Sequence[Row]) ->
     for row in groups:
         observed = as_estimate(row["observed"])
         if observed.low is not None and observed.high is not None:
-            significant += not observed.low <= float(str(row["mean_score"])) <= observed.high
+            significant += not observed.low <= cell_number(row["mean_score"]) <= observed.high
     finding = f"In {significant} of {len(groups)} groups by score of {quote_if_ambiguous(model)} "
     return finding + "the observed rate differs significantly from the predicted one."
 
@@ -256,7 +256,7 @@ def _bars(result: Document, model: str) -> tuple[Series, ...]:
     histograms = []
     for i, name in enumerate(dict.fromkeys(str(row["class"]) for row in rows)):
         bins = [row for row in rows if row["class"] == name]
-        edges = [(float(str(row["from"])), float(str(row["to"]))) for row in bins]
+        edges = [(cell_number(row["from"]), cell_number(row["to"])) for row in bins]
         heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in bins]
         middles = [(left + right) / 2 for left, right in edges]
         points = tuple(zip(middles, heights, strict=True))
@@ -412,7 +412,7 @@ def _helping_ranges(result: Document, chart: Chart, best: str) -> tuple[Series, 
     areas = []
     start = None
     for row, next_row in pairwise([*rows_of_model(result, "decision", best), {}]):
-        threshold = float(str(row["threshold"]))
+        threshold = cell_number(row["threshold"])
         start = threshold if row["helps"] and start is None else start
         if start is not None and not next_row.get("helps"):
             areas.append(((start, low), (start, high), (threshold, high), (threshold, low)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from clfeval.document import Cell, Document, Estimate, Row, as_estimate
+from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_number
 from clfeval.formatting import (
     NAMESAKES,
     candidates_first,
@@ -142,7 +142,7 @@ def _adjustment_note(result: Document, *, number_of_pairs: int) -> str:
         note = "intervals and p: adjusted only for sensitivity and specificity together"
     for row in result.tables.get("together", ()):
         if row["p"] is not None:
-            p = format_exact(float(str(row["p"])))
+            p = format_exact(cell_number(row["p"]))
             note += f"; Cochran's Q (equal accuracy of {row['models']} models): p {p}"
     return note
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from math import inf
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, as_estimate, cell_number, cell_value
 from clfeval.document.rows import column_values, deferred_rows, rows_where
 from clfeval.formatting import (
     candidates_first,
@@ -361,13 +361,13 @@ def _calibration_curve(result: Document) -> Iterator[TableView]:
 def curve_prevalence(rows: Sequence[Row]) -> str:
     """Return the prevalence of a decision curve for its title, empty for that of the rows."""
     prevalence = rows[0].get("prevalence")
-    return "" if prevalence is None else f", at prevalence {format_share(float(str(prevalence)))}"
+    return "" if prevalence is None else f", at prevalence {format_share(cell_number(prevalence))}"
 
 
 def _thin_decision_curves(rows: Sequence[Row], most: int | None) -> list[Row]:
     """Return every fifth hundredth of the thresholds, which are the same for all models."""
     of_first_model = rows_where(rows, "model", rows[0]["model"])
-    thresholds = sorted({float(str(row["threshold"])) for row in of_first_model})
+    thresholds = sorted({cell_number(row["threshold"]) for row in of_first_model})
     visible = evenly_spaced(thresholds, 21)
     return list(islice((row for row in rows if row["threshold"] in visible), most))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, as_estimate, cell_number, cell_value
 from clfeval.formatting import format_percent, format_share
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
@@ -81,7 +81,7 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
     """Return on what data the values are, what is maximized, and why values are undefined."""
     note = "apparent goal: on these rows; else on new data"
     if rows[0]["population"] == "target":
-        share = format_share(float(str(rows[0]["prevalence"])))
+        share = format_share(cell_number(rows[0]["prevalence"]))
         note += f"; PPV, NPV and flagged at prevalence {share}"
     goals = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
     if goals:

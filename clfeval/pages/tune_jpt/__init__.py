@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf, log10
 
-from clfeval.document import Cell, Document, Estimate, Row, cell_value
+from clfeval.document import Cell, Document, Estimate, Row, cell_number, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
@@ -356,7 +356,7 @@ def _log10_odds(share: float) -> float:
 
 
 def _log10_ratio(row: Mapping[str, Cell]) -> float:
-    return log10(float(str(row["ratio"])))
+    return log10(cell_number(row["ratio"]))
 
 
 def headline(result: Document) -> list[str]:

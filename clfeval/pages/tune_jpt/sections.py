@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from math import inf
 
-from clfeval.document import Cell, Estimate, Row, cell_value, comparable_rows
+from clfeval.document import Cell, Estimate, Row, cell_number, cell_value, comparable_rows
 from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_rows, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
@@ -95,7 +95,7 @@ def _sweep_table(context: TableContext) -> Iterator[TableView]:
         measures = context.measures([*dict.fromkeys((context.sort_measure, *MAIN))])
         columns = {**context.who(), PLACE: format_population, **measures}
         title = f"Measures by class ratio: {len(spaced)} of {ratios} ratios"
-        rows = [row for row in swept if float(str(row["ratio"])) in spaced]
+        rows = [row for row in swept if cell_number(row["ratio"]) in spaced]
         yield context.table("sweep", title, columns, rows, lead=context.sort_measure)
 
 
@@ -137,7 +137,7 @@ def expected_count_tables(context: TableContext, names: Sequence[str]) -> Iterat
 
 def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
     """Return the number of odds, and a few evenly spaced ones."""
-    ratios = sorted({float(str(ratio)) for ratio in column_values(rows, "ratio")})
+    ratios = sorted({cell_number(ratio) for ratio in column_values(rows, "ratio")})
     return len(ratios), evenly_spaced(ratios, SWEPT)
 
 
@@ -256,7 +256,7 @@ def merge_neighbours(rows: Sequence[Row], best_models: Callable[[Row], list[str]
     """Return one row for neighbouring odds with the same best models, with the range of odds."""
     merged: list[Row] = []
     for _, group in groupby(rows, lambda row: (row["slice"], row["measure"])):
-        ordered = sorted(group, key=lambda row: float(str(row["ratio"])))
+        ordered = sorted(group, key=lambda row: cell_number(row["ratio"]))
         for _, neighbours in groupby(ordered, best_models):
             first, *others = neighbours
             last = others[-1] if others else first
