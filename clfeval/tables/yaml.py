@@ -140,7 +140,8 @@ class Composer:
         anchor = self.anchors.get(event.anchor)
         if anchor is None:
             reason = "contains itself" if event.anchor in self.anchors else "is not defined above"
-            self.add_problem(event, f"*{event.anchor} {reason}", "quote a text that starts with *")
+            message = f"{quote_name(f'*{event.anchor}')} {reason}"
+            self.add_problem(event, message, "quote a text that starts with *")
             return None, position
         value, spot, values = anchor
         self.count(event, values)
