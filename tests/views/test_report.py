@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
+import pytest
 
 import clfeval
 from clfeval.api.result import Result
@@ -88,6 +91,22 @@ def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
     drawn = {one.name: one.parts[0] for one in charts["benefit"].series if one.letter}
     assert drawn["treat none"] == ((0, 0), (1, 0))
     assert len(drawn) == 2
+
+
+@pytest.mark.parametrize(("prevalence", "points"), [(0.3, 31), (0.01, 2), (0.0001, 0)])
+def test_treat_all_is_drawn_as_far_as_it_is_not_deeply_negative(
+    prevalence: float, points: int, tmp_path: Path
+) -> None:
+    """Net benefit p - (1 - p) t / (1 - t): 0 at t = p, the first thresholds are 0.01 and 0.02."""
+    result = clfeval.report(frame("a", "b"), ignore="site", prevalence=prevalence)
+    (chart,) = (chart for chart in page_of("report").charts(result) if chart.name == "benefit")
+    drawn = {series.name: series.parts[0] for series in chart.series}
+    assert len(drawn.get("treat all", ())) == points
+    for t, benefit in drawn.get("treat all", ())[:-1]:
+        assert benefit == pytest.approx(prevalence - (1 - prevalence) * t / (1 - t), abs=1e-12)
+    result.save(f"{tmp_path}/pictures/")
+    picture = (tmp_path / "pictures" / "benefit.svg").read_text(encoding="utf-8")
+    assert ("treat all" in picture) == (points > 0)
 
 
 def test_the_screen_has_the_intercept_at_slope_1_and_says_so() -> None:
