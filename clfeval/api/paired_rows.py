@@ -385,7 +385,7 @@ def _columns_with_roles(opened: Sequence[Predictions]) -> set[str | None]:
     for read in opened:
         roles |= {*read.columns.constants, *read.columns.row}
         for model in read.columns.models:
-            roles |= {*model.columns, model.score_column}
+            roles |= {*model.columns, model.label_column}
     return roles
 
 

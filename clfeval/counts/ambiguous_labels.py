@@ -150,7 +150,7 @@ def threshold_from_labels(
     numbers as in the score column. Raises DataError where no threshold gives the labels, and where
     no label is one of `truth_labels`.
     """
-    ranges = _score_ranges(files, columns, str(model.score_column), score)
+    ranges = _score_ranges(files, columns, str(model.label_column), score)
     if ranges is None:
         return None
     lowest_positive = ranges.get(positive, (inf, -inf))[0]
@@ -183,7 +183,7 @@ def _score_ranges(
     """Return the lowest and the highest score of each label; None if scores cannot be read."""
     plain_readings = columns.readings("plain")
     readings: dict[str, CellReading] = {label: columns.label(label), score: plain_readings[score]}
-    paired = [model for model in columns.models if model.score_column == label]
+    paired = [model for model in columns.models if model.label_column == label]
     columns = replace(columns, models=tuple(paired))
     ranges: dict[str | None, tuple[float, float]] = {}
     for file in files:
@@ -206,7 +206,7 @@ def check_labels_most_probable(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns
 ) -> None:
     """Raise DataError if a label next to class probabilities is not the most probable class."""
-    label = str(model.score_column)
+    label = str(model.label_column)
     plain_readings = columns.readings("plain")
     readings: dict[str, CellReading] = {name: plain_readings[name] for name in model.columns}
     readings[label] = columns.label(label)
@@ -238,7 +238,7 @@ def _labels_differ_error(
     hint = (
         f"name the model with {OPTION}--model{END}: the column of its labels, or that of its scores"
     )
-    return DataError.new(message, code, file, None, str(model.score_column), hint=hint)
+    return DataError.new(message, code, file, None, str(model.label_column), hint=hint)
 
 
 def _shortest_number_between(above: float, up_to: float) -> float:

@@ -80,7 +80,7 @@ class ClusterCounts:
         return ClusterCounts(names, self.place[has_rows], n[has_rows], starts)
 
     def shared(self, second: ClusterCounts) -> tuple[Any, Any]:
-        """Return the clusters with rows in both statistics: their indices in this and in that."""
+        """Return the clusters with rows in both statistics: their indices in each of the two."""
         first_names = np.array(self.names, object)
         second_names = np.array(second.names, object)
         _, first_indices, second_indices = np.intersect1d(

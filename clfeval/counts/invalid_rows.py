@@ -387,7 +387,7 @@ def refuse_invalid_patterns(
 def patterns_by_slice(
     check: PatternCheck, settled: CountSettings
 ) -> dict[str | None, PatternCounts]:
-    """Return the pattern counts of the kept rows: of the whole table (None) and every slice."""
+    """Return the pattern counts of evaluated rows: of the whole table (None) and every slice."""
     grouped = check.grouped
     positive = settled.positive
     columns = settled.columns

@@ -135,7 +135,7 @@ def stack_arrays(first: object, second: object, *names: str) -> list[Counts]:
 def add_statistics(
     first: S, second: S, build: Callable[..., S], shared_names: Sequence[str], *columns: str
 ) -> S:
-    """Return the counts of the rows of both; ValueError where the names in `given` differ."""
+    """Return the counts of the rows of both; ValueError where fields of `shared_names` differ."""
     names = [getattr(first, name) for name in shared_names]
     second_names = [getattr(second, name) for name in shared_names]
     if names != second_names:

@@ -208,9 +208,9 @@ class PredictionCounts:
             return None
         if requested is not None:
             return bits
-        has_many = partial(has_many_scores, self.evaluated, self.models)
-        exceeds = self._once("many", has_many, lambda _: 1)
-        return BITS if exceeds else None
+        count = partial(has_many_scores, self.evaluated, self.models)
+        has_many = self._once("many", count, lambda _: 1)
+        return BITS if has_many else None
 
     @property
     def score_source(self) -> ScoreSource:
@@ -283,8 +283,8 @@ class PredictionCounts:
     def _once(self, key: object, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Return a statistic, cached if it is small: ten million scores would fill the memory."""
         if key in self._known:
-            stored: S = self._known[key]
-            return stored
+            cached: S = self._known[key]
+            return cached
         statistic = make()
         if size(statistic) <= FEW:
             self._known[key] = statistic

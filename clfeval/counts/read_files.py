@@ -456,7 +456,7 @@ def score_counts_by_slice(
 def _bits_in_force(
     table: pl.DataFrame, descriptions: Sequence[Any], requested: str | None
 ) -> int | None:
-    """Return the bits of the buckets of added counts: the fewest of those of files and asked.
+    """Return the bits of the buckets of added counts: the fewest of those of files and requested.
 
     None for single scores.
     """

@@ -347,12 +347,12 @@ def with_label_thresholds(
     columns, cuts = settled.columns, dict(settled.thresholds)
     related: dict[str, tuple[float, float]] = {}
     for model in columns.models:
-        if model.score_column is None:
+        if model.label_column is None:
             continue
-        pair = (model.score_column, _score_of(model, settled.positive))
+        pair = (model.label_column, _score_of(model, settled.positive))
         try:
             if isnan(cuts[model.name]):
-                pair = (model.score_column, model.columns[0])
+                pair = (model.label_column, model.columns[0])
                 check_labels_most_probable(settled.files, columns, model)
             elif model.confidence or not settled.roles.has_threshold(model.name):
                 cut = _threshold_of_labels(settled, model, pair[1])

@@ -287,14 +287,14 @@ def counting_notes(predictions: PredictionCounts, *, clusters: bool = True) -> l
 def _paired_column_notes(predictions: PredictionCounts) -> Iterator[ResultNote]:
     """Yield a note on each column of labels that is one model with columns of scores."""
     for model in predictions.models:
-        if not model.score_column:
+        if not model.label_column:
             continue
         columns = (
-            f"{list_names((model.score_column, *model.columns), 4)} are one model, '{model.name}'"
+            f"{list_names((model.label_column, *model.columns), 4)} are one model, '{model.name}'"
         )
         if len(model.columns) == 1:
             columns = (
-                f"'{model.score_column}' and '{model.columns[0]}' are one model, '{model.name}'"
+                f"'{model.label_column}' and '{model.columns[0]}' are one model, '{model.name}'"
             )
         cut = predictions.thresholds[model.name]
         text = f"{columns}: it predicts the most probable class"

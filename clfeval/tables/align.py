@@ -56,8 +56,8 @@ class JoinedFile:
         elif not self.is_named and name_counts[model.name] == 1:
             name = model.name
         columns = tuple(self.names[column] for column in model.columns)
-        score_column = model.score_column and self.names[model.score_column]
-        return replace(model, name=name, columns=columns, score_column=score_column)
+        label_column = model.label_column and self.names[model.label_column]
+        return replace(model, name=name, columns=columns, label_column=label_column)
 
 
 def file_stem(name: str) -> str:
@@ -119,7 +119,7 @@ def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> No
     columns = Counter[str]()
     for part in parts:
         model_columns = {
-            name for model in part.columns.models for name in (*model.columns, model.score_column)
+            name for model in part.columns.models for name in (*model.columns, model.label_column)
         }
         columns.update(part.names[name] for name in model_columns if name is not None)
         shared |= {full for name, full in part.names.items() if name not in model_columns}
@@ -197,9 +197,9 @@ class AlignedRows:
 
 @dataclass(slots=True)
 class _Problems:
-    """Problems (the first of each kind) with totals by code; apart: rows whose truths differ.
+    """Problems (the first of each kind) with totals by code.
 
-    drop: missing values are none.
+    differing: rows whose truths differ; drop: missing values are none.
     """
 
     drop: bool
@@ -276,9 +276,9 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
     file, columns = side.file, side.columns
     readings: dict[str, CellReading] = columns.readings("plain")
     readings |= {
-        model.score_column: columns.label(columns.truth)
+        model.label_column: columns.label(columns.truth)
         for model in columns.models
-        if model.score_column
+        if model.label_column
     }
     try:
         return _read_with_row_numbers(side, readings)
@@ -387,7 +387,7 @@ def _unequal_ids_error(
     return DataError(problems, hint=spelling_hint or hint)
 
 
-def _similar_id_hint(ids: pl.Series, second: pl.DataFrame, file: str) -> str | None:
+def _similar_id_hint(ids: pl.Series, second_frame: pl.DataFrame, file: str) -> str | None:
     """Return the hint on an id that another file spells differently, if it does."""
     if ids.dtype != pl.String:
         return None
@@ -397,7 +397,7 @@ def _similar_id_hint(ids: pl.Series, second: pl.DataFrame, file: str) -> str | N
     )
     for plain in ways:
         first_ids = ids.to_frame().select(ID, plain=plain).drop_nulls()
-        second_ids = second.select(ROW, plain=plain, second_id=ID).drop_nulls()
+        second_ids = second_frame.select(ROW, plain=plain, second_id=ID).drop_nulls()
         pairs = first_ids.join(second_ids, on="plain")
         differing = pairs.filter(pl.col(ID) != pl.col("second_id")).sort(ROW)
         if differing.height:
@@ -453,7 +453,7 @@ def _merged_names(side: JoinedFile) -> list[str]:
     models = [
         name
         for model in side.columns.models
-        for name in (*model.columns, model.score_column)
+        for name in (*model.columns, model.label_column)
         if name
     ]
     return list(dict.fromkeys((*side.columns.constants, *models)))

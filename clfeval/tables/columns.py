@@ -30,8 +30,8 @@ class ModelColumns:
     score   one column of numbers; positive at or above the threshold
     classes one column of probabilities per class, in the order of `classes`
 
-    beside: a column with its labels. shares: normalise its probabilities. confidence: its numbers
-    are probabilities of the label beside, not of the positive class. rounded: how far its scores
+    label_column: one with its labels. shares: normalise its probabilities. confidence: its numbers
+    are probabilities of the label there, not of the positive class. rounded: how far its scores
     lie outside 0 to 1 by rounding; they are clipped.
     """
 
@@ -39,7 +39,7 @@ class ModelColumns:
     kind: Literal["label", "score", "classes"]
     columns: tuple[str, ...]
     classes: tuple[str, ...] = ()
-    score_column: str | None = None
+    label_column: str | None = None
     shares: bool = False
     confidence: bool = False
     rounded: float = 0.0
@@ -173,7 +173,7 @@ class Columns:
                 label = model.kind == "label"
                 reading_of[name] = self.label(name, mode) if label else number[name in self.written]
             if model.confidence:
-                reading_of[str(model.score_column)] = self.label(str(model.score_column), mode)
+                reading_of[str(model.label_column)] = self.label(str(model.label_column), mode)
         if self.weight:
             reading_of[self.weight] = number[self.weight in self.written]
         return reading_of

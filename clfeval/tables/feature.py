@@ -55,7 +55,7 @@ class FeatureTable:
     """Feature tables of one schema, and the roles of their columns.
 
     wide: `kinds` of the feature columns; long: `row`, `feature` and optional `value` columns of a
-    sparse table, `wanted`: globs of features.
+    sparse table, `requested`: globs of features.
     """
 
     files: tuple[TableFile, ...]

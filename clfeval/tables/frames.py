@@ -181,9 +181,9 @@ def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
             scale = nw.when(is_reached).then(nw.lit(10.0 ** (5 - place))).otherwise(scale)
         scale = nw.when(x.abs() >= 1e6).then(nw.lit(0.0)).otherwise(scale)
         frame = frame.with_columns(__clfeval_power=scale)
-        for digits in (1e3, 1e2, 10.0, 1.0):
+        for factor in (1e3, 1e2, 10.0, 1.0):
             # polars divides by a single number by multiplying with its inverse, which is not exact
-            rounded = (x * (power * digits) + 0.5).floor() / (power * digits + x * 0.0)
+            rounded = (x * (power * factor) + 0.5).floor() / (power * factor + x * 0.0)
             is_same = rounded.cast(nw.Float32) == single
             rounded = nw.when(is_same).then(rounded).otherwise(shortest)
             frame = frame.with_columns(__clfeval_shortest=rounded)

@@ -73,7 +73,7 @@ class Suspicion:
 class Check:
     """A check of one column: rows where `bad` holds are problems with `code`.
 
-    `what` may hold {value}, the cell as text, and {extra}, the text of the expression `extra`.
+    `message` may hold {value}, the cell as text, and {extra}, the text of the expression `extra`.
     """
 
     column: str

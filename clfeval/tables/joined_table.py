@@ -385,7 +385,7 @@ def _recognise_file(
     recognised = _recognise_with_truth(part, roles, profile, is_separate=truth.is_separate)
     columns = replace(recognised.columns, id=part.key)
     for model in columns.models:
-        for name in (*model.columns, *([model.score_column] if model.score_column else [])):
+        for name in (*model.columns, *([model.label_column] if model.label_column else [])):
             is_unique = shared.files_with[name] == 1
             names[name] = name if is_unique else QUALIFIED_NAME.format(part.name, name)
     return JoinedFile(part.name, part.is_named, part.file, columns, part.profiles, names)

@@ -71,8 +71,8 @@ def _kind_of_numbers(model: ModelColumns) -> str:
 class Predictions:
     """Files with the same columns, the layout, and the roles of the columns.
 
-    roles: the options, with what the reading adds. whole: the profiles are those of all rows.
-    asked: the options as given, by which the table is read again. heard: called with it then.
+    roles: the options, with what the reading adds. is_whole: the profiles are those of all rows.
+    requested: the options as given, by which the table is read again. heard: called with it then.
     """
 
     files: tuple[TableFile, ...]
@@ -147,8 +147,8 @@ class Predictions:
             ),
         }
         for model in columns.models:
-            if model.score_column:
-                role_of[model.score_column] = (f"labels of '{model.name}'", "its name")
+            if model.label_column:
+                role_of[model.label_column] = (f"labels of '{model.name}'", "its name")
             for name, label in zip_longest(columns.sources(model), model.classes):
                 kind = _kind_of_numbers(model)
                 role = f"{KINDS[kind]} of '{model.name}'"

@@ -46,8 +46,8 @@ WRITERS = {".parquet": "sink_parquet", ".csv": "sink_csv", ".ndjson": "sink_ndjs
 class ScoreFacts:
     """Numbers of rows of a recalibrated model: all, and those whose score is none of 0 to 1.
 
-    missing: without a score. invalid: of text that is no number, or outside 0 to 1. outside: of the
-    scores that the calibrator was fitted to. at_ends: of exactly 0 or 1.
+    missing: without a score. invalid: of text that is no number, or outside 0 to 1. outside_range:
+    outside the scores that the calibrator was fitted to. at_ends: of exactly 0 or 1.
     """
 
     rows: int

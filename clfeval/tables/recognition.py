@@ -201,7 +201,7 @@ def _spelled_columns(
     if columns.truth not in profiles:
         return {}
     labels = [name for model in columns.models if model.kind == "label" for name in model.columns]
-    labels += [model.score_column for model in columns.models if model.score_column]
+    labels += [model.label_column for model in columns.models if model.label_column]
     classes = known_labels(profiles[columns.truth].texts, roles)
     if columns.answer in profiles and roles.kind != "score":
         has_labels = kind_of_cells(profiles[columns.answer], classes) == "label"

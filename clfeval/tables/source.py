@@ -40,7 +40,7 @@ def packing_of(magic: bytes) -> str | None:
 
 
 def unpack(name: str, packed: object, write: Callable[[bytes], object], packing: str) -> None:
-    """Decompress what `packed.read` returns, passing each piece to `put`; DataError if damaged."""
+    """Decompress what `packed.read` returns, each piece passed to `write`; DataError if damaged."""
     import gzip
     import zlib
 

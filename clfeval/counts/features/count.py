@@ -284,7 +284,7 @@ def _sum_entries(
         is_set = nw.col("set")
     keys = _keys(cut)
     groups = entries.select(*keys, **kinds).group_by(*keys, *kinds)
-    rows = groups.agg(nw.len().alias("entries"))
+    group_sizes = groups.agg(nw.len().alias("entries"))
     rowless = nw.col("rowless")
     positive = classes.is_positive("class") == 1
     owned = ~rowless & ~nw.col("class").is_null()
@@ -293,7 +293,9 @@ def _sum_entries(
     sums |= {"kept": owned, "gap": owned & gap, "gap_tp": owned & gap & positive}
     sums |= {"n": true, "tp": true & positive}
     n = nw.col("entries").cast(nw.Int64)
-    picked = rows.select(*keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()})
+    picked = group_sizes.select(
+        *keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()}
+    )
     return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))
 
 

@@ -185,8 +185,8 @@ Cut = Literal["median", "mean", "best", "soft"] | float
 class BinaryFeature:
     """A dichotomised feature: its threshold, and the weights of positives and negatives above.
 
-    held: the same by cross-fitting (`cross_fitted_counts`), None if the cut does not depend on
-    classes.
+    cross_fitted: the same by cross-fitting (`cross_fitted_counts`), None if the cut does not depend
+    on classes.
     """
 
     cut: float

@@ -324,17 +324,20 @@ def _sums(
     cells = nw.col(*columns)
     positive = nw.col(POSITIVE)
     values = cells
-    is_known = (~cells.is_null()).cast(nw.Int8)
+    known_weight = (~cells.is_null()).cast(nw.Int8)
     if weighted:
         values = values * nw.col(WEIGHT)
-        is_known = is_known * nw.col(WEIGHT)
+        known_weight = known_weight * nw.col(WEIGHT)
     expressions = {"all": values.sum(), "positive": (values * positive).sum()}
     expressions |= {"low": cells.min(), "high": cells.max(), "missing": cells.null_count()}
     # between 0 and 1 only these equal their squares; integers need no such check
     if any(schema[name].is_float() for name in columns):
         expressions |= {"squares": (cells**2).sum(), "plain": cells.sum()}
     if drop:
-        expressions |= {"known": is_known.sum(), "known_positive": (is_known * positive).sum()}
+        expressions |= {
+            "known": known_weight.sum(),
+            "known_positive": (known_weight * positive).sum(),
+        }
     sums = [expression.name.prefix(f"{name}:") for name, expression in expressions.items()]
     sums += [nw.col(NO_TAIL).sum()] if NO_TAIL in schema else []
     row = np.array(collect(frame.select(*sums)).row(0), np.float64)

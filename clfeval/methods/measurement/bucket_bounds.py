@@ -128,9 +128,9 @@ def arranged_scores(counts: ScoreCounts) -> list[ScoreCounts]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ScoreGroups:
-    """Groups of scores: n, low, high, mean, spread (a variance, not below it), and error, (2, m).
+    """Groups of scores: n, low, high, mean, variance (not below the true one), and error, (2, m).
 
-    error, slack: the largest error of the mean, and of the spread.
+    error, slack: the largest error of the mean, and of the variance.
     """
 
     counts: ScoreCounts
@@ -424,8 +424,8 @@ def _fit_line(name: str, groups: _ScoreGroups) -> tuple[float, float]:
 class _LineTerms:
     """What the m groups of a logistic regression on the log odds contribute, (m,) each.
 
-    n, variance, error: `n`, `spread` and `error` of `_ScoreGroups`. steepness: the largest
-    derivative of the log odds in the score. span: the difference of the log odds of both ends.
+    n, variance, error: those of `_ScoreGroups`. steepness: the largest derivative of the log odds
+    in the score. span: the difference of the log odds of both ends.
     weight: the largest mu (1 - mu) in the group, mu the probability of the line; curvature: that at
     the mean score. residual: the largest |y - mu|. From the weighted mean of all, `centre`, the log
     odds of the mean score lie `offset`, and those of the farther end `reach`.

@@ -343,7 +343,7 @@ def cell_influence(function: Function, table: Confusion) -> Floats:
     return influence
 
 
-def standard_errors(function: Function, cells: Cells, clusters: Sequence[float]) -> Floats:
+def standard_errors(function: Function, cells: Cells, cluster_counts: Sequence[float]) -> Floats:
     """Return the standard error of a measure of m tables, (m,).
 
     sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M
@@ -354,7 +354,7 @@ def standard_errors(function: Function, cells: Cells, clusters: Sequence[float])
     if cells.sums is None:
         squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn
     else:
-        c = np.array(clusters, np.float64)
+        c = np.array(cluster_counts, np.float64)
         factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # undefined with one cluster
         squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * factor
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -85,10 +85,10 @@ RowContributions = tuple[Floats, ...]
 
 def _mean_contributions(tables: ConfusionCounts, contributions: RowContributions) -> Floats:
     """Return the mean contribution of rows, (t,)."""
-    hit, false, right, false_negative = contributions
-    added = hit * tables.tp + right * tables.tn
+    true_positive, false_positive, true_negative, false_negative = contributions
+    added = true_positive * tables.tp + true_negative * tables.tn
     return divide(
-        added - (false * tables.fp + false_negative * tables.fn),
+        added - (false_positive * tables.fp + false_negative * tables.fn),
         tables.positives + tables.negatives,
     )
 
@@ -101,12 +101,12 @@ def net_benefit_estimates(
     if level is None or not (_effective_parts(tables) > 1).all():
         return [Estimate(value) for value in values.tolist()]
     effect, z = _design(tables, partial(_standard_errors, contributions=contributions), level)
-    hit, false, right, false_negative = contributions
-    is_against_all = right > 0  # compared with treat-all only TN and FN differ
+    true_positive, false_positive, true_negative, false_negative = contributions
+    is_against_all = true_negative > 0  # compared with treat-all only TN and FN differ
     _, low, high = weighted_difference(
-        np.where(is_against_all, right, hit),
+        np.where(is_against_all, true_negative, true_positive),
         np.where(is_against_all, tables.tn, tables.tp) / effect,
-        np.where(is_against_all, false_negative, false),
+        np.where(is_against_all, false_negative, false_positive),
         np.where(is_against_all, tables.fn, tables.fp) / effect,
         (tables.positives + tables.negatives) / effect,
         level=level,
@@ -180,9 +180,16 @@ def _effective_parts(tables: ConfusionCounts) -> Floats:
 
 def _standard_errors(tables: ConfusionCounts, contributions: RowContributions) -> Floats:
     """Return the standard errors of the mean contributions, (t,)."""
-    hit, false, right, false_negative = contributions
+    true_positive, false_positive, true_negative, false_negative = contributions
     # as sums of TP, FP, P and N
-    deviations = np.array([hit + false_negative, -false - right, -false_negative, right])
+    deviations = np.array(
+        [
+            true_positive + false_negative,
+            -false_positive - true_negative,
+            -false_negative,
+            true_negative,
+        ]
+    )
     deviations = (
         deviations - _mean_contributions(tables, contributions) * np.array([0, 0, 1, 1])[:, None]
     )

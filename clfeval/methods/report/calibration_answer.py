@@ -240,7 +240,7 @@ def _judge_model(
     level: float | None,
     equivalent: Collection[str],
 ) -> str:
-    """Return the verdict on the calibration of a model, as `_verdict` defines them."""
+    """Return the verdict on the calibration of a model, as `_verdict` defines it."""
     test = _test_of_groups(model, tests)
     p = cell_value(test.get("p_adjusted"))
     contradicted = cell_value(test.get("contradicted"))
@@ -322,10 +322,10 @@ def _equivalent_models(models: Sequence[Row], level: float | None) -> set[str]:
 
 
 def _p_of_value_outside(estimate: Estimate, lowest: float, highest: float, level: float) -> float:
-    """Return the larger one-sided p of a value below `least` and above `most`, from its interval.
+    """Return the larger one-sided p of a value below `lowest` and above `highest`.
 
-    1 if the interval does not lie inside. The estimate is taken as normal, with the standard
-    errors of its limits.
+    From its interval; 1 if that does not lie inside. The estimate is taken as normal, with the
+    standard errors of its limits.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or low < lowest or high > highest:
@@ -402,8 +402,8 @@ def _describe_unadjusted_fault(model: str, facts: _CalibrationFacts, tests: Sequ
 class _CalibrationFacts:
     """What the intervals of a model say of its calibration.
 
-    measure: by which; known: it has a value; text: its value; faults: of the probabilities. close:
-    the limits are near the ideal; narrow: they exclude a gross fault.
+    measure: by which; is_defined: it has a value; text: its value; faults: of the probabilities.
+    close: the limits are near the ideal; narrow: they exclude a gross fault.
     """
 
     measure: str

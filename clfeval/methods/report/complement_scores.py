@@ -70,7 +70,7 @@ class ComplementsOfModels:
 
 @dataclass(frozen=True, eq=False)
 class ComplementScores:
-    """Scores of a model in all rows, to compute measures `held` of the rows outside a slice."""
+    """Scores of a model in all rows, to compute `measures` of the rows outside a slice."""
 
     model: str
     all_scores: ScoreCounts

@@ -314,7 +314,7 @@ def bootstrap_estimates(
     ]
 
     def draw_differences(pair: ModelPair) -> Floats:
-        places = [names.index(measure) for measure in pair]
+        places = [names.index(model) for model in pair]
         kinds = all_scores.pair(*places)
         truth = all_scores.truth[kinds.first]
         sides = [

@@ -214,7 +214,7 @@ def _leader_answers(
     measured: ClassMeasures,
     options: ReportOptions,
 ) -> tuple[Answer, ...]:
-    """Return the sentences on the best model, its calibration, and the ranking by log loss."""
+    """Return the sentences on the best model, its calibration and recalibration, and log loss."""
     by_log_loss = _ranking_by_log_loss(measured, options)
     tests = tables["calibration_tests"]
     answers = report_answer(ranking, (), tests, _equal_labels(all_rows), by_log_loss)

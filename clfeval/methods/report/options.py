@@ -24,8 +24,8 @@ METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 def numbers_by_measure(
     numbers: Mapping[str, float], names_of: Callable[[str], Iterable[str]]
 ) -> dict[str, float]:
-    """Return numbers by names of measures in tables; names_of: these names, of a text."""
-    return {name: most for text, most in numbers.items() for name in names_of(text)}
+    """Return numbers by names of measures in tables; names_of: those of a text."""
+    return {name: number for text, number in numbers.items() for name in names_of(text)}
 
 
 def _accept_thresholds(flag: str, value: object) -> int | Literal["all"] | tuple[float, ...]:

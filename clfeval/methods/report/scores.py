@@ -320,7 +320,7 @@ def _stack_tables(tables: Tables) -> dict[str, LazyRows]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ModelScoreResults:
-    """Results of one model; influence of rows by measure, inside: and slice."""
+    """Results of one model; influence of rows by measure, influence_inside: and slice."""
 
     model: str
     digest: str

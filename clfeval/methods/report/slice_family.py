@@ -27,7 +27,8 @@ Remeasure = Callable[[str, Sequence[str], Sequence[str]], Changes]
 class SliceFamily:
     """The changes of tested models; labels: of slices; remeasure: None where nothing is excluded.
 
-    named: the changes of slices in which a model is significantly worse, adjusted when named.
+    named_slices: the changes of slices in which a model is significantly worse, adjusted when
+    these are named.
     """
 
     changes: Mapping[str, Changes]

@@ -116,13 +116,13 @@ def _sizes_of_parts(
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
     spans = shared_clusters(*(owned for *_, owned in parts)) is not None
-    slice_sizes = list[SliceSize]()
+    part_sizes = list[SliceSize]()
     for rows, classes, owned in parts:
         clusters = owned.size if isinstance(owned, ClusterCounts) else inf
         fewest = min(clusters, *classes) if classes else 0.0
         sizes = tuple(classes)
-        slice_sizes.append(SliceSize(rows, sizes, fewest, owned is None, spans, clusters=clusters))
-    return slice_sizes[0], slice_sizes[1]
+        part_sizes.append(SliceSize(rows, sizes, fewest, owned is None, spans, clusters=clusters))
+    return part_sizes[0], part_sizes[1]
 
 
 def shared_clusters(

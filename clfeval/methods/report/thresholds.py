@@ -93,7 +93,7 @@ def _kept_safely(
     for specificity: error probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021,
     arXiv 2110.01052.
     """
-    limited, cut, points = rule.limited, rule.sign * np.inf, roc_points(counts)
+    limited, last_value, points = rule.limited, rule.sign * np.inf, roc_points(counts)
     assert limited is not None
     upwards = limited.name in OF_NEGATIVES  # the limit constrains predicted negatives
     _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
@@ -106,9 +106,9 @@ def _kept_safely(
         for estimate in estimates:
             end = estimate.low if rule.sign > 0 else estimate.high
             if estimate.value is None or end is None or rule.sign * (end - rule.limit) < 0:
-                return replace(rule, limit=cut)
-            cut = estimate.value
-    return replace(rule, limit=cut)
+                return replace(rule, limit=last_value)
+            last_value = estimate.value
+    return replace(rule, limit=last_value)
 
 
 def cutoff_rows(
@@ -401,14 +401,14 @@ def risk_rows(
         return
     distance, correct, errors = _distances_and_errors(counts, cut)
     negative_distances, place = np.unique(-distance, return_inverse=True)
-    distances = len(negative_distances)
-    errors_beyond = np.bincount(place, errors, distances).cumsum()
-    rows = np.bincount(place, correct + errors, distances).cumsum()
+    distance_count = len(negative_distances)
+    errors_beyond = np.bincount(place, errors, distance_count).cumsum()
+    rows = np.bincount(place, correct + errors, distance_count).cumsum()
     limit = MOST_POINTS if most is None else most
-    places = np.arange(len(negative_distances))
+    places = np.arange(distance_count)
     if limit != "all" and len(places) > limit:
         places = np.unique(np.searchsorted(rows, np.linspace(rows[0], rows[-1], limit)))
-    for i in np.minimum(places, len(negative_distances) - 1).tolist():
+    for i in np.minimum(places, distance_count - 1).tolist():
         yield {
             "slice": label,
             "model": model,

@@ -50,7 +50,7 @@ def with_positive_probabilities(frame: Frame, columns: Columns) -> Frame:
         if not model.confidence:
             continue
         (name,) = model.columns
-        label = nw.col(str(model.score_column))
+        label = nw.col(str(model.label_column))
         confidence = nw.col(name)
         is_positive = label.cast(nw.String) == columns.positive
         probability = nw.when(is_positive).then(confidence).otherwise(1 - confidence)
@@ -73,7 +73,7 @@ def row_checks(
                 column, columns, suspicion, number=number, unknown=unknown
             )
         if model.confidence and suspicion.strict:
-            cell_checks.append(checks.missing_value(str(model.score_column)))
+            cell_checks.append(checks.missing_value(str(model.label_column)))
         if model.shares and suspicion.strict:
             cell_checks.append(
                 checks.zero_probabilities(model.name, model.columns, columns.written)

@@ -298,8 +298,8 @@ def _long_columns(grid: Grid, roles: Input) -> LongColumns | None:
         return None
     estimator = grid.find(ColumnNames.ESTIMATOR)
     reason = grid.find((f"{grid.columns[value]}_reason", "reason"))
-    slices = (grid.find((name,)) for name in ColumnNames.SLICE)
-    parts = tuple(i for i in slices if i is not None)
+    slice_columns = (grid.find((name,)) for name in ColumnNames.SLICE)
+    parts = tuple(i for i in slice_columns if i is not None)
     used = {metric, value, estimator, reason, *parts}
     model = name_column(grid, roles)
     if model is None:

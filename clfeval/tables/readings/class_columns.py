@@ -129,14 +129,14 @@ def merge_labels_with_scores(
 ) -> list[ModelColumns]:
     """Merge labels and scores of one model (`rf_label` and `rf_score`), unless a model is named.
 
-    The model has the scores, or class probabilities, and the column of labels as `beside`.
+    The model has the scores, or class probabilities, and the column of labels as `label_column`.
     separate: columns of labels that belong to no scores.
     """
     merged = list(models)
-    free = [model for model in models if model.score_column is None and model.name not in separate]
+    free = [model for model in models if model.label_column is None and model.name not in separate]
     for stem, labels, scores in pairs_of_one_name(free, roles):
         name = scores.name if scores.kind == "classes" else stem or ONLY_MODEL
-        merged[merged.index(labels)] = replace(scores, name=name, score_column=labels.name)
+        merged[merged.index(labels)] = replace(scores, name=name, label_column=labels.name)
         merged.remove(scores)
     return merged
 

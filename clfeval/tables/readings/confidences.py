@@ -27,7 +27,7 @@ def with_confidence(reading: Reading, view: TruthView) -> Reading:
         message = f"{OPTION}--kind confidence{END} needs two classes; truth has {classes}"
         raise bad_option(message, "of more, the probabilities of the other classes are unknown")
     models = reading.columns.models
-    pairs = [model for model in models if model.kind == "score" and model.score_column is not None]
+    pairs = [model for model in models if model.kind == "score" and model.label_column is not None]
     if not pairs:
         model, unused = _only_pair(reading, view)
         columns = replace(reading.columns, models=(model,), unused=unused)
@@ -51,7 +51,7 @@ def _only_pair(reading: Reading, view: TruthView) -> tuple[ModelColumns, dict[st
         raise bad_option(message, _HINT)
     name = confidences[0]
     model = ModelColumns(
-        labels[0].name, "score", (name,), score_column=labels[0].columns[0], confidence=True
+        labels[0].name, "score", (name,), label_column=labels[0].columns[0], confidence=True
     )
     unused = {column: reason for column, reason in reading.columns.unused.items() if column != name}
     return model, unused
@@ -78,7 +78,7 @@ def with_doubtful_truth(reading: Reading, profiles: ColumnProfiles) -> Reading:
         is_said
         or len(models) != 1
         or models[0].kind != "score"
-        or models[0].score_column is not None
+        or models[0].label_column is not None
     ):
         return reading
     (name,) = models[0].columns

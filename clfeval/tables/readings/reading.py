@@ -55,7 +55,7 @@ class Reading:
         """What decides the numbers: readings with the same are one."""
         columns = self.columns
         models = tuple(
-            (model.name, model.kind, model.columns, model.score_column) for model in columns.models
+            (model.name, model.kind, model.columns, model.label_column) for model in columns.models
         )
         roles = self.roles
         weights = (roles.weight, roles.sampling_weights)

@@ -18,7 +18,7 @@ class Assignment:
     """A role for each free column, and which of them were asked about."""
 
     roles: Mapping[str, Role]
-    requested: frozenset[str] = frozenset()
+    questioned: frozenset[str] = frozenset()
     separate: frozenset[str] = field(default_factory=frozenset)  # labels of no score
 
 
@@ -39,7 +39,7 @@ def answers(
     declined = list[str]()
     has_models = False
     confidence_of: dict[str, str] = {}
-    for name in sorted(assignment.requested, key=list(columns).index):
+    for name in sorted(assignment.questioned, key=list(columns).index):
         column, role = columns[name], assignment.roles[name]
         questions.append(_question(column))
         labels = [model.name for model in models if model.kind == "label"]
@@ -65,7 +65,7 @@ def answers(
             for model in models
         )
         for name, role in assignment.roles.items():
-            is_fixed = name not in assignment.requested
+            is_fixed = name not in assignment.questioned
             if role == "weight" and is_fixed:
                 options["weight"] = name  # --model leaves other columns out
             if (role in ("confidence", "weight") and is_fixed) or role == "labels":
@@ -97,8 +97,8 @@ def _write_phrase(phrase: Phrase, names: Sequence[str]) -> str:
 
 def _pinned_name(model: ModelColumns) -> str:
     """Return the name of a model for --model, that of two columns if one is named like it."""
-    if model.score_column is not None and model.kind == "score" and model.name == model.columns[0]:
-        return f"{model.score_column}+{model.columns[0]}"
+    if model.label_column is not None and model.kind == "score" and model.name == model.columns[0]:
+        return f"{model.label_column}+{model.columns[0]}"
     return model.name
 
 

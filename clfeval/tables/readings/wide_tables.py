@@ -415,15 +415,15 @@ def _models(
     for name in profiles:
         set_columns = [model for model in sets if name in model.columns]
         if set_columns and set_columns[0] not in [
-            replace(known_model, score_column=None) for known_model in models
+            replace(known_model, label_column=None) for known_model in models
         ]:
             model = set_columns[0]
-            models.append(replace(model, score_column=labels_of.get(model.name)))
+            models.append(replace(model, label_column=labels_of.get(model.name)))
         elif name in kinds and (assignment.roles.get(name) == "model" or name in merged):
             kind = view.roles.kind_of_models or (
                 "score" if kinds[name].kind == "number" else "label"
             )
-            models.append(ModelColumns(name, kind, (name,), score_column=labels_of.get(name)))
+            models.append(ModelColumns(name, kind, (name,), label_column=labels_of.get(name)))
     assert len(first_of) == len(sets)
     if view.roles.kind:
         return models
@@ -469,7 +469,7 @@ def _named_reading(
     models_by_name |= _paired_models(pairs, view)
     names = match_names(file, list(models_by_name), view.roles.model)
     selected = tuple(models_by_name[name] for name in names)
-    used = {name for model in selected for name in (*model.columns, model.score_column)}
+    used = {name for model in selected for name in (*model.columns, model.label_column)}
     ids = [
         column.name
         for column in view.free
@@ -506,7 +506,7 @@ def _paired_models(
     models = {}
     for pattern, (first, second) in pairs.items():
         labels, scores = (first, second) if kinds.get(second) == "number" else (second, first)
-        models[pattern] = ModelColumns(scores, "score", (scores,), score_column=labels)
+        models[pattern] = ModelColumns(scores, "score", (scores,), label_column=labels)
     return models
 
 
@@ -547,9 +547,9 @@ def _with_upper_label(reading: Reading, counts: Mapping[str, int], facts: PairFa
     if roles.positive is not None or default_positive(counts) is not None or len(counts) != 2:
         return reading
     uppers = {
-        facts.upper_label(model.score_column, model.columns[0])
+        facts.upper_label(model.label_column, model.columns[0])
         for model in reading.columns.models
-        if model.score_column is not None and model.kind == "score" and not model.confidence
+        if model.label_column is not None and model.kind == "score" and not model.confidence
     }
     uppers |= {model.classes[0] for model in reading.columns.models if len(model.classes) == 1}
     upper_classes = uppers & {*counts}
