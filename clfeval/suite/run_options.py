@@ -256,10 +256,15 @@ def _stems(paths: Sequence[str]) -> list[str]:
     absolute = {os.path.isabs(path) for path in paths}
     folder = os.path.commonpath(paths) if len(paths) > 1 and len(absolute) == 1 else ""
     relative = [os.path.relpath(path, folder) if folder else path for path in paths]
-    for labels in (stems, [str(Path(path).with_suffix("")) for path in relative]):
+    for labels in (stems, list(map(_without_suffix, relative))):
         if len({*labels}) == len(labels):
             return [label.translate({ord("["): "(", ord("]"): ")"}) for label in labels]
     return relative
+
+
+def _without_suffix(path: str) -> str:
+    """Return a path without the suffix of its last part, if it has one: `/` and `.` have none."""
+    return str(Path(path).with_suffix("")) if Path(path).name else path
 
 
 def _link(node: Node, errors: BatchErrors) -> RunLink | None:

@@ -43,6 +43,13 @@ def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     assert {number % lines for number in {*range(SOME)} - {*fine}} >= {*range(1, lines)} - {3}
 
 
+def test_folders_that_have_no_name_are_labels_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    run = "command: report, inputs: [/, ., a.csv], positive: x"
+    path.write_text(f"version: 1\nruns: {{r: {{{run}}}}}", encoding="utf-8")
+    assert [run.name for run in build_plan([str(path)], Output).runs] == ["r[/]", "r[.]", "r[a]"]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("quoted_words")  # of broken lines
 def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path) -> None:
