@@ -252,7 +252,7 @@ def _stems(paths: Sequence[str]) -> list[str]:
 
     Paths are relative to their common folder, or as given where some are absolute.
     """
-    stems = [Path(path).name.split(".")[0] or Path(path).name for path in paths]
+    stems = [Path(path).name.split(".")[0] or Path(path).name or path for path in paths]
     absolute = {os.path.isabs(path) for path in paths}
     folder = os.path.commonpath(paths) if len(paths) > 1 and len(absolute) == 1 else ""
     relative = [os.path.relpath(path, folder) if folder else path for path in paths]

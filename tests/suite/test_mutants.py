@@ -43,11 +43,19 @@ def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     assert {number % lines for number in {*range(SOME)} - {*fine}} >= {*range(1, lines)} - {3}
 
 
-def test_folders_that_have_no_name_are_labels_as_they_are_written(tmp_path: Path) -> None:
-    path = tmp_path / "suite.yaml"
-    run = "command: report, inputs: [/, ., a.csv], positive: x"
-    path.write_text(f"version: 1\nruns: {{r: {{{run}}}}}", encoding="utf-8")
-    assert [run.name for run in build_plan([str(path)], Output).runs] == ["r[/]", "r[.]", "r[a]"]
+@pytest.mark.parametrize(
+    ("inputs", "names"),
+    [
+        ("/, ., a.csv", ["r[/]", "r[.]", "r[a]"]),
+        ("/, /a.csv, /b/a.csv", ["r[.]", "r[a]", "r[b/a]"]),
+    ],
+)
+def test_folders_without_a_name_are_labelled_by_their_path(
+    inputs: str, names: list[str], folder: Path
+) -> None:
+    run = f"command: report, inputs: [{inputs}], positive: x"
+    Path("suite.yaml").write_text(f"version: 1\nruns: {{r: {{{run}}}}}", encoding="utf-8")
+    assert [run.name for run in build_plan(["suite.yaml"], Output).runs] == names
 
 
 @pytest.mark.slow
