@@ -97,7 +97,11 @@ def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
 def test_treat_all_is_drawn_as_far_as_it_is_not_deeply_negative(
     prevalence: float, points: int, tmp_path: Path
 ) -> None:
-    """Net benefit p - (1 - p) t / (1 - t): 0 at t = p, the first thresholds are 0.01 and 0.02."""
+    """Net benefit p - (1 - p) t / (1 - t): 0 at t = p; thresholds are 0.01, 0.02, ...
+
+    At p 0.3 it is 0.293 at 0.01 and above -0.05 x 0.293 for t / (1 - t) <= 0.4495, t <= 0.31. At p
+    0.01 it is 0 at 0.01 and negative at 0.02, at p 0.0001 negative from 0.01 on.
+    """
     result = clfeval.report(frame("a", "b"), ignore="site", prevalence=prevalence)
     (chart,) = (chart for chart in page_of("report").charts(result) if chart.name == "benefit")
     drawn = {series.name: series.parts[0] for series in chart.series}

@@ -412,7 +412,7 @@ def resampled_limits(
     near to one side, the outer ones of these and of Student's t (see `_extend_by_t`), if `fewest`
     is given: rows or clusters of the smaller class, or of the rarer of right and wrong predictions.
 
-    n (m,): frequency of each kind of row, which consists of so many `numbers`; measures are
+    n (m,): frequency of each kind of row; numbers: how many numbers a kind has; measures are
     functions of counts (..., m). Undefined replicates are left out and counted in the method. name:
     of the random stream.
     """
