@@ -185,7 +185,7 @@ def curve_rows(
 def choose_thresholds(
     counts: ScoreCounts, requested: int | Literal["all"] | Sequence[float]
 ) -> Floats:
-    """Return the thresholds of a table: those listed, all scores, or about `requested` quantiles."""
+    """Return the thresholds of a table: those listed, all scores, or that many quantiles."""
     if requested == "all":
         return counts.scores[::-1]
     if not isinstance(requested, int):
