@@ -14,7 +14,7 @@ _HOMES = {
     **dict.fromkeys(FUNCTIONS, "clfeval.api.commands"),
     "mlcps": "clfeval.api.mlcps",
     "Result": "clfeval.api.result",
-    "Estimate": "clfeval.document",
+    "Estimate": "clfeval.document.cells",
     **dict.fromkeys(("ClfevalError", "DataError", "UsageError"), "clfeval.errors"),
 }
 __all__ = [*_HOMES]

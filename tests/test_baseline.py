@@ -20,7 +20,8 @@ from clfeval.compare.baseline.changes import Baseline
 from clfeval.compare.baseline.read import SETTING_NAMES, EarlierResult
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
-from clfeval.document import Answer, Estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate
 from clfeval.methods.command_lookup import command_of
 from clfeval.placeholders import fill_for_shell
 from clfeval.views.ci import as_junit

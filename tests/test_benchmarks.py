@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 from sklearn import metrics
 
-from clfeval.document import Answer, Estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate
 from tests.benchmarks.claims import SEED, run, said
 from tests.benchmarks.claims.__main__ import cells
 from tests.benchmarks.claims.planted_faults import UNAFFECTED, WORSE, in_two_tenths

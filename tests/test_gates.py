@@ -16,7 +16,8 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import Gates, parse_limit
-from clfeval.document import Estimate, Gate
+from clfeval.document import Gate
+from clfeval.document.cells import Estimate
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import examples
 

@@ -17,7 +17,8 @@ from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.kinds import KINDS, GateKind
 from clfeval.compare.gates.limits import Gates, Limit, parse_limit
-from clfeval.document import Estimate, Gate
+from clfeval.document import Gate
+from clfeval.document.cells import Estimate
 from clfeval.options.declaration import build_group
 from clfeval.records import read_record
 from clfeval.views.table_layout import gates_to_show

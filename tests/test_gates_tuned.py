@@ -12,7 +12,8 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
-from clfeval.document import Estimate, Gate
+from clfeval.document import Gate
+from clfeval.document.cells import Estimate
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
 BOTH = {"ccp": CCP, "rf": RF}

@@ -17,16 +17,8 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
-from clfeval.document import (
-    SCHEMA,
-    SCHEMA_VERSION,
-    Answer,
-    Estimate,
-    Gate,
-    InputFile,
-    ResultNote,
-    Row,
-)
+from clfeval.document import SCHEMA, SCHEMA_VERSION, Answer, Gate, InputFile, ResultNote
+from clfeval.document.cells import Estimate, Row
 from clfeval.document.rows import LazyRows
 from tests.thoroughness import examples
 

@@ -19,10 +19,11 @@ import pytest
 import clfeval
 from clfeval import COMMANDS
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import TEXT_COLUMNS, Estimate
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import (
     CHANGES,
+    COMMON,
     DRY_RUN,
     HISTORY,
     SUITE,
@@ -203,6 +204,28 @@ def test_the_schema_kept_is_what_the_pages_declare() -> None:
         column.name for column in page_of("tune-jpt").tables[0].columns if holds_estimates(column)
     ]
     assert SCHEMA["$defs"]["measure"]["enum"] == measures
+
+
+TEXTS = {"code", "measure", "text"}  # kinds of columns that hold a text
+
+
+@pytest.mark.parametrize("column", sorted(TEXT_COLUMNS))
+def test_a_text_column_is_declared_as_text_in_every_table(column: str) -> None:
+    """No table has a number or an empty cell where rows are read as text.
+
+    But `gates` of a batch, which is read by nothing that reads text: a gate may be of a whole run.
+    """
+    columns = [
+        declared_column
+        for name in (*COMMANDS, DRY_RUN, HISTORY, SUITE)
+        for table in (*page_of(name).tables, *COMMON)
+        for declared_column in table.columns
+        if declared_column.name == column and (name, table.name) != (SUITE, "gates")
+    ]
+    words = [word for declared_column in columns for word in declared_column.among]
+    assert columns
+    assert {declared_column.kind for declared_column in columns} <= TEXTS
+    assert all(isinstance(word, str) for word in words)
 
 
 def test_the_guide_names_the_tables_the_pages_declare() -> None:

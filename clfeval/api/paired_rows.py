@@ -14,7 +14,8 @@ from clfeval.compare.baseline import read as reading
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
 from clfeval.compare.gates.limits import Gates
-from clfeval.document import Cell, Document, Estimate, ResultNote, Row, as_estimate
+from clfeval.document import Document, ResultNote
+from clfeval.document.cells import EMPTY_ROW, Cell, Estimate, Row, as_estimate, as_row
 from clfeval.errors import DataError, OfferedReading, bad_option, quote_name
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
@@ -333,13 +334,15 @@ def _has_estimate(cell: Cell) -> bool:
 def _newly_wrong(joined: JoinedReport) -> list[Row]:
     """Return the rows that a model predicted correctly in the baseline, and wrongly now."""
     return [
-        {
-            "model": joined.names[str(row["model"])],
-            "id": str(row["id"]),
-            "truth": row["truth"],
-            "before": row["before"],
-            "after": row["after"],
-        }
+        as_row(
+            {
+                "model": joined.names[row["model"]],
+                "id": str(row["id"]),
+                "truth": row["truth"],
+                "before": row["before"],
+                "after": row["after"],
+            }
+        )
         for row in joined.document.tables.get("changes", ())
         if row["before"] == row["truth"]
     ]
@@ -428,11 +431,11 @@ def _changes(
     share = joined.rows / math.sqrt(current.rows * earlier.rows)
     changes = dict[SharedKey, Change]()
     for row in comparisons:
-        model = joined.names.get(str(row["model"]), "")
+        model = joined.names.get(row["model"], "")
         label = cast("str | None", row["slice"])
-        new_values = rows_now[label].get(model, {})
-        old_values = rows_before[label].get(model, {})
-        metric = _name_in(new_values, str(row["measure"]))
+        new_values = rows_now[label].get(model, EMPTY_ROW)
+        old_values = rows_before[label].get(model, EMPTY_ROW)
+        metric = _name_in(new_values, row["measure"])
         if metric is None or not old_values or row["against"] != "reference":
             continue
         change = _change_of_row(row)

@@ -9,7 +9,8 @@ from itertools import zip_longest
 from typing import Any, Protocol
 
 from clfeval import __version__
-from clfeval.document import Answer, Document, Row
+from clfeval.document import Answer, Document
+from clfeval.document.cells import Row, as_row
 from clfeval.errors import (
     MAX_PRINTED_PROBLEMS,
     ClfevalError,
@@ -48,18 +49,20 @@ def dry_result(
     doubts = [row for part in parts for row in _question_problems(part)]
     roles = [role for table in read for role in table.column_roles()]
     offered: list[Row] = [
-        {"meaning": offer.meaning, "command": offer.command}
+        as_row({"meaning": offer.meaning, "command": offer.command})
         for offer in (error.readings if error else ())
     ]
     reading: list[Row] = [
-        {"column": role.column, "taken": role.role, "why": role.why} for role in roles
+        as_row({"column": role.column, "taken": role.role, "why": role.why}) for role in roles
     ]
     pairs = [(group, option) for group in groups for option in changed_options(group)]
     changed = {
         f"{OPTION}{option.flag}{END}": _shell_value(option, getattr(group, option.field))
         for group, option in pairs
     }
-    plan: list[Row] = [{"what": k, "value": str(v)} for k, v in {**facts, **changed}.items()]
+    plan: list[Row] = [
+        as_row({"what": name, "value": str(value)}) for name, value in {**facts, **changed}.items()
+    ]
     answer = Answer("readable", f"Nothing is ambiguous: {command.name} can evaluate this table.")
     if error:
         text = f"Resolve {format_count(len(parts), 'problem')} before {command.name} can run."
@@ -79,23 +82,27 @@ def _question_problems(part: ClfevalError) -> Iterator[Row]:
     """Yield the first problems of an error, and the number of further ones by code."""
     printed = part.problems[:MAX_PRINTED_PROBLEMS]
     for problem in printed:
-        yield {
-            "code": problem.code,
-            "file": problem.file,
-            "row": problem.row,
-            "column": problem.column,
-            "text": problem.message,
-            "hint": part.hint,
-        }
+        yield as_row(
+            {
+                "code": problem.code,
+                "file": problem.file,
+                "row": problem.row,
+                "column": problem.column,
+                "text": problem.message,
+                "hint": part.hint,
+            }
+        )
     for code, left in (part.totals - Counter(problem.code for problem in printed)).items():
-        yield {
-            "code": code,
-            "file": None,
-            "row": None,
-            "column": None,
-            "text": f"and {left:,} more",
-            "hint": None,
-        }
+        yield as_row(
+            {
+                "code": code,
+                "file": None,
+                "row": None,
+                "column": None,
+                "text": f"and {left:,} more",
+                "hint": None,
+            }
+        )
 
 
 def _shell_value(option: Option, value: object) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from clfeval.document import Answer, Cell, Document, ResultNote, Row, Rows
+from clfeval.document import Answer, Document, ResultNote
+from clfeval.document.cells import Cell, Row, Rows, as_row
 from clfeval.pages.schema import DRY_RUN
 from clfeval.records import replace
 
@@ -39,7 +40,7 @@ def _fill_sentence(sentence: Answer, fill: Callable[[str], str]) -> Answer:
 
 
 def _fill_tables(tables: Mapping[str, Rows], fill: Callable[[str], str]) -> dict[str, Rows]:
-    return {name: [_fill_row(row, fill) for row in rows] for name, rows in tables.items()}
+    return {name: [as_row(_fill_row(row, fill)) for row in rows] for name, rows in tables.items()}
 
 
 def _fill_row(row: Row, fill: Callable[[str], str]) -> dict[str, Cell]:

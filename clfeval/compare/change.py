@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
-from clfeval.document import Cell, Estimate, Row
+from clfeval.document.cells import Cell, Estimate, Row, as_row
 from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
 from clfeval.inference.influence_and_clusters import (
     FEWEST_CLUSTERS,
@@ -268,26 +268,28 @@ def comparison_row(  # noqa: PLR0913 - the columns of a row
     kind: of the reference, the column `against`. label: of a slice. df: degrees of freedom where
     interval and p are those of Student's t.
     """
-    return {
-        "against": kind,
-        "slice": label,
-        "measure": metric,
-        "model": model,
-        "reference": reference,
-        "old": change.old,
-        "new": change.new,
-        "difference": change.difference,
-        "p": change.p,
-        "p_adjusted": change.adjusted,
-        "difference_adjusted": change.simultaneous or change.difference,
-        "verdict": change.verdict(metric, level, margin=margin, best=best),
-        "paired": change.paired,
-        "rows": change.rows,
-        "se": se,
-        "df": df,
-        "detectable": detectable,
-        "method": method,
-    }
+    return as_row(
+        {
+            "against": kind,
+            "slice": label,
+            "measure": metric,
+            "model": model,
+            "reference": reference,
+            "old": change.old,
+            "new": change.new,
+            "difference": change.difference,
+            "p": change.p,
+            "p_adjusted": change.adjusted,
+            "difference_adjusted": change.simultaneous or change.difference,
+            "verdict": change.verdict(metric, level, margin=margin, best=best),
+            "paired": change.paired,
+            "rows": change.rows,
+            "se": se,
+            "df": df,
+            "detectable": detectable,
+            "method": method,
+        }
+    )
 
 
 def values_and_limits(estimates: Sequence[Estimate]) -> Floats:

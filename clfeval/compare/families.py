@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, comparison_row, estimate_or_none, number_or_none
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.formatting import NAMESAKES
 from clfeval.inference.distributions import critical_value, normal_quantile_array, student_quantile
 from clfeval.inference.resampling import random_stream
@@ -388,14 +388,16 @@ def best_set_rows(best_set: BestSet, measure: str) -> Iterator[Row]:
         return
     ties = best_set.ties
     for position, model in enumerate(best_set.models):
-        yield {
-            "measure": measure,
-            "model": model,
-            "tied": ties[model],
-            "p_first": best_set.first[position].item(),
-            "rank_low": best_set.low_rank[position].item(),
-            "rank_high": best_set.high_rank[position].item(),
-        }
+        yield as_row(
+            {
+                "measure": measure,
+                "model": model,
+                "tied": ties[model],
+                "p_first": best_set.first[position].item(),
+                "rank_low": best_set.low_rank[position].item(),
+                "rank_high": best_set.high_rank[position].item(),
+            }
+        )
 
 
 def reference_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clfeval.document import Row, as_estimate
+from clfeval.document.cells import Row, as_estimate
 from clfeval.formatting import format_number, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value
 from clfeval.records import dataclass
@@ -43,7 +43,7 @@ class LargestHarm:
             if difference.value is None or limit is None:
                 return None
             bound = difference.value + widening * (limit - difference.value)
-            bounds[str(row["model"])] = sign * bound
+            bounds[row["model"]] = sign * bound
         model = max(bounds, key=bounds.__getitem__)
         if not bounds[model] > 0:
             return None

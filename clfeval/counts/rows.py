@@ -25,7 +25,7 @@ from clfeval.counts.patterns import order_by_name
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts, is_new_score
-from clfeval.document import Row
+from clfeval.document.cells import Row, as_row
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import (
     Frame,
@@ -336,15 +336,17 @@ def list_changes(
             changes.sort(key=lambda change: natural_sort_key(change.key))
         for right in (False, True):
             for change in [change for change in changes if change.right is right][:most]:
-                yield {
-                    "model": model,
-                    "reference": reference,
-                    "file": change.file,
-                    key: int(change.key) if key == "row" else as_text(change.key) or "",
-                    "truth": change.truth,
-                    "before": change.old,
-                    "after": change.new,
-                }
+                yield as_row(
+                    {
+                        "model": model,
+                        "reference": reference,
+                        "file": change.file,
+                        key: int(change.key) if key == "row" else as_text(change.key) or "",
+                        "truth": change.truth,
+                        "before": change.old,
+                        "after": change.new,
+                    }
+                )
 
 
 class _Change(NamedTuple):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from math import inf
 from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
+from clfeval.document.cells import Cell, CellsByColumn, Estimate, Row, Rows
+from clfeval.document.cells import as_estimate as as_estimate
+from clfeval.document.cells import as_row as as_row
 from clfeval.document.result_schema import DamagedResultError, check_document
 from clfeval.document.rows import RowsBySlice, column_values, rows_where
 from clfeval.records import field_values, read_record
@@ -28,27 +30,7 @@ WITH_FIRST = ("compared", "operating-point", *SETTLED)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with its confidence limits; `value` is None if undefined, and `reason` says why."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-    def negative(self) -> Estimate:
-        """Return minus the value, with its limits exchanged."""
-        value, low, high = (
-            None if number is None else -number for number in (self.value, self.high, self.low)
-        )
-        return Estimate(value, low, high, self.reason)
-
-
-Cell = None | bool | int | float | str | list[str] | Estimate
-Row = Mapping[str, Cell]
-Rows = Sequence[Row]
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=CellsByColumn)
 POPULATIONS = ("target", "sample", "1:1")  # the first of these that is present represents a model
 
 
@@ -254,30 +236,6 @@ def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
     return rows_where(rows, "population", representative)
 
 
-def as_estimate(cell: object) -> Estimate:
-    """Return a cell if it is an estimate, else an estimate without value."""
-    return cell if isinstance(cell, Estimate) else Estimate(None)
-
-
-def cell_value(cell: object) -> float | None:
-    """Return the number in a cell, or the value of an estimate; None if there is none."""
-    number = cell.value if isinstance(cell, Estimate) else cell
-    return number if isinstance(number, (int, float)) else None
-
-
-def cell_number(cell: object) -> float:
-    """Return the number in a cell that has one, also as text; TypeError for another cell."""
-    if not isinstance(cell, (int, float, str)):
-        raise TypeError(f"{cell!r} is not a number")
-    return float(cell)
-
-
-def sort_value(cell: object) -> float | None:
-    """Return the value of an estimate for sorting, with infinite ones as +inf or -inf."""
-    sizes = {"infinite": inf, "minus_infinite": -inf}
-    return sizes.get(as_estimate(cell).reason or "", as_estimate(cell).value)
-
-
 def comparable_rows(rows: Sequence[R]) -> Sequence[R]:
     """Return whole-table rows at the same odds for all models: 1:1 if the sample's differ."""
     whole_rows = whole_table_rows(rows)
@@ -321,7 +279,7 @@ def refuse_nonfinite(word: str) -> Any:
 
 def _restore_row(row: Mapping[str, object]) -> Row:
     """Return a row with its estimates."""
-    return {name: _restore_estimate(cell) for name, cell in row.items()}
+    return as_row({name: _restore_estimate(cell) for name, cell in row.items()})
 
 
 def _restore_estimate(cell: object) -> Cell:

@@ -8,18 +8,22 @@ from functools import cache
 from itertools import accumulate, chain
 from typing import Any, TypeVar, cast, overload
 
-LazyRow = Mapping[str, Any]
-R = TypeVar("R", bound=Mapping[str, Any])
+from clfeval.document.cells import CellsByColumn, Row, Rows, as_row
+
+R = TypeVar("R", bound=CellsByColumn)
 CellColumns = Mapping[str, Sequence[Any]]
 
 
-class RowWithLateCells(LazyRow):
+class RowWithLateCells(Row):
     """A row of first cells, followed by late ones, computed when the first of them is read."""
 
     __slots__ = ("_first_cells", "_late_cells", "_late_names")
 
     def __init__(
-        self, first_cells: LazyRow, late_names: Sequence[str], late_cells: Callable[[], LazyRow]
+        self,
+        first_cells: CellsByColumn,
+        late_names: Sequence[str],
+        late_cells: Callable[[], CellsByColumn],
     ) -> None:
         """Keep the first cells, and the function that computes the late ones."""
         self._first_cells = first_cells
@@ -49,13 +53,16 @@ class RowWithLateCells(LazyRow):
         return dict, (dict(self),)
 
 
-class LazyRows(Sequence[LazyRow]):
+class LazyRows(Sequence[Row]):
     """A sequence of rows made on access, of which only some whole columns may be stored."""
 
     __slots__ = ("_length", "_make_row", "columns")
 
     def __init__(
-        self, length: int, make_row: Callable[[int], LazyRow], columns: CellColumns | None = None
+        self,
+        length: int,
+        make_row: Callable[[int], CellsByColumn],
+        columns: CellColumns | None = None,
     ) -> None:
         """Keep the number of rows, the function that makes row i, and the columns at hand."""
         self._length = length
@@ -67,16 +74,16 @@ class LazyRows(Sequence[LazyRow]):
         return self._length
 
     @overload
-    def __getitem__(self, index: int) -> LazyRow: ...
+    def __getitem__(self, index: int) -> Row: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[LazyRow]: ...
-    def __getitem__(self, index: int | slice) -> LazyRow | Sequence[LazyRow]:
+    def __getitem__(self, index: slice) -> Rows: ...
+    def __getitem__(self, index: int | slice) -> Row | Rows:
         """Make one row, or a list of them for a slice."""
         if isinstance(index, slice):
-            return [self._make_row(i) for i in range(*index.indices(self._length))]
+            return [as_row(self._make_row(i)) for i in range(*index.indices(self._length))]
         if not -self._length <= index < self._length:
             raise IndexError(index)
-        return self._make_row(index % self._length)
+        return as_row(self._make_row(index % self._length))
 
     def __eq__(self, rows: object) -> bool:
         """Compare with another sequence, row by row."""
@@ -92,7 +99,7 @@ class LazyRows(Sequence[LazyRow]):
 
 
 def deferred_rows(
-    length: int, make: Callable[[], Sequence[LazyRow]], columns: CellColumns | None = None
+    length: int, make: Callable[[], Sequence[CellsByColumn]], columns: CellColumns | None = None
 ) -> LazyRows:
     """Return `length` lazy rows, all made when the first of them is read."""
     rows = cache(make)
@@ -119,11 +126,11 @@ def rows_where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
     return [rows[i] for i in positions]
 
 
-def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyRows:
+def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[CellsByColumn]]]) -> LazyRows:
     """Return the rows of parts (slice, model, rows) one below the other, made on access."""
     starts = [0, *accumulate(len(rows) for *_, rows in parts)]
 
-    def row(i: int) -> LazyRow:
+    def row(i: int) -> CellsByColumn:
         part = bisect_right(starts, i) - 1
         return parts[part][2][i - starts[part]]
 
@@ -140,9 +147,11 @@ class RowsBySlice(LazyRows):
 
     __slots__ = ("_all_rows", "first")
 
-    def __init__(self, first: Sequence[LazyRow], others: Callable[[], Sequence[LazyRow]]) -> None:
+    def __init__(
+        self, first: Sequence[CellsByColumn], others: Callable[[], Sequence[CellsByColumn]]
+    ) -> None:
         """Keep the rows of the whole table, and the function that makes those of the slices."""
-        self.first = first
+        self.first = cast("Rows", first)
         self.columns = {}
         self._all_rows = cache(lambda: [*first, *others()])
 

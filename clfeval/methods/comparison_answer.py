@@ -8,7 +8,8 @@ from clfeval.compare import families
 from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.not_excluded import LargestHarm
 from clfeval.compare.paired_estimates import NO_ROW
-from clfeval.document import Answer, Row, as_estimate, cell_number
+from clfeval.document import Answer
+from clfeval.document.cells import Row, as_estimate, cell_number, cell_text
 from clfeval.formatting import (
     describe_reference,
     format_count,
@@ -147,7 +148,7 @@ def _net_benefit_answer(
     if significant:
         text = f"Compared with {reference_name}, {_list_differences(significant, level)}."
         brief = f"Compared with {reference_name}, {_list_differences(significant, level, most=1)}."
-    models = tuple(str(row["model"]) for row in significant)
+    models = tuple(row["model"] for row in significant)
     answer = Answer("also-compared", text, models, "net_benefit", harm=_has_harm(significant))
     yield replace(answer, brief=brief if significant[1:] else "")
 
@@ -185,7 +186,7 @@ def _one_model(row: Row, reference: str, title: str, margin: float | None, level
     """Return the sentence that compares one model with the reference."""
     d = as_estimate(row["difference"])
     verdict = row["verdict"]
-    model = quote_if_ambiguous(str(row["model"]))
+    model = quote_if_ambiguous(row["model"])
     size = f"in {title}: {_format_difference(row, level)}"
     if verdict in (BETTER, WORSE):
         text = f"{model} is significantly {verdict} than {reference} {size}."
@@ -210,8 +211,8 @@ def _one_model(row: Row, reference: str, title: str, margin: float | None, level
     return Answer(
         "compared",
         text,
-        (str(row["model"]),),
-        str(row["measure"]),
+        (row["model"],),
+        row["measure"],
         d.value,
         d.low,
         d.high,
@@ -222,7 +223,7 @@ def _one_model(row: Row, reference: str, title: str, margin: float | None, level
 def _is_unlimited(row: Row) -> bool:
     """Return whether an undecided difference may have any value, by its adjusted interval."""
     difference = as_estimate(row["difference_adjusted"])
-    measure = CATALOG.get(str(row["measure"]))
+    measure = CATALOG.get(row["measure"])
     if measure is None or row["verdict"] != UNDECIDED:
         return False
     if difference.low is None or difference.high is None:
@@ -233,7 +234,7 @@ def _is_unlimited(row: Row) -> bool:
 
 def _same_predictions_text(row: Row, model: str, reference: str, title: str) -> str:
     """Return the sentence on two models whose predictions differ in no row that counts."""
-    measure = CATALOG.get(str(row["measure"]))
+    measure = CATALOG.get(row["measure"])
     verb = "predicts"
     if measure is not None and measure.needs == "scores":
         verb = "ranks"
@@ -276,7 +277,7 @@ def _models_by_verdict(rows: Sequence[Row]) -> dict[str, list[str]]:
     models: dict[str, list[str]] = {}
     for row in rows:
         verdict = TOO_FEW_ROWS if _is_unlimited(row) else str(row["verdict"])
-        models.setdefault(verdict, []).append(str(row["model"]))
+        models.setdefault(verdict, []).append(row["model"])
     return models
 
 
@@ -316,7 +317,7 @@ def _not_excluded(rows: Sequence[Row], title: str, level: float) -> str:
 
 def _brief_comparison(rows: Sequence[Row], opening: str) -> str:
     """Return the sentence that names only models that are worse; empty if none or all are."""
-    worse = [str(row["model"]) for row in rows if row["verdict"] == WORSE]
+    worse = [row["model"] for row in rows if row["verdict"] == WORSE]
     others = len(rows) - len(worse)
     if not worse or not others:
         return ""
@@ -330,7 +331,7 @@ def _operating_point(
 ) -> Iterator[Answer]:
     """Yield the sentence on rates at the threshold that differ from those of the reference."""
     rates = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
-    models = list(dict.fromkeys(str(row["model"]) for row in rates))
+    models = list(dict.fromkeys(row["model"] for row in rates))
     if all(_is_unlimited(row) for row in rates):
         return
     changed = _changed_rates(rates)
@@ -356,7 +357,7 @@ def _operating_point(
     yield Answer(
         "operating-point",
         f"{text}.",
-        tuple(dict.fromkeys(str(row["model"]) for row in changed)),
+        tuple(dict.fromkeys(row["model"] for row in changed)),
         str(changed[0]["measure"]),
         d.value,
         d.low,
@@ -370,8 +371,8 @@ def _changed_rates(rates: Sequence[Row]) -> list[Row]:
     """Return the significant differences of rates: harms first, one of each model, smallest p."""
     changed = [row for row in rates if row["verdict"] in (BETTER, WORSE)]
     changed.sort(key=lambda row: cell_number(row["p_adjusted"]))
-    first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
-    changed.sort(key=lambda row: first[str(row["model"])] is not row)
+    first = {row["model"]: row for row in reversed(changed)}  # of each model comes first
+    changed.sort(key=lambda row: first[row["model"]] is not row)
     changed.sort(key=lambda row: row["verdict"] != WORSE)  # no harm stands behind what is better
     return changed
 
@@ -407,7 +408,7 @@ def _list_differences(rows: Sequence[Row], level: float, most: int = MOST_NAMED)
         interval = _format_difference(row, level)
         if parts:
             interval = interval.replace(", adjusted ", ", ").partition(", p ")[0]
-        model = quote_if_ambiguous(str(row["model"]))
+        model = quote_if_ambiguous(row["model"])
         verb = "" if parts else "has "
         parts.append(
             f"{model} ({interval})" if is_one_claim else f"{model} {verb}{claim} ({interval})"
@@ -444,7 +445,7 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
     compared = [row for row in rows if row["measure"] == lead and row["slice"] is not None]
     if not compared:
         return
-    models = tuple(dict.fromkeys(str(row["model"]) for row in compared))
+    models = tuple(dict.fromkeys(row["model"] for row in compared))
     name = describe_reference(str(compared[0]["reference"]), reference)
     significant = [
         row for kind in (WORSE, BETTER) for row in _by_size(compared) if row["verdict"] == kind
@@ -500,7 +501,7 @@ def _further_differences(count: int) -> str:
 
 def _no_slice_difference(compared: Sequence[Row], lead: str, reference: str) -> str:
     """Return the sentence on several models that differ significantly in no slice."""
-    slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
+    slices = list(dict.fromkeys(cell_text(row["slice"]) for row in compared))
     place = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
     text = f"Within {place}, by {CATALOG[lead].title}, none of {len(compared):,} comparisons with "
     text += f"{reference} is significant"
@@ -518,7 +519,7 @@ def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) 
     verdicts = [kind for kind in VERDICTS if kind != UNDECIDED]
     significant = [row for kind in verdicts for row in _by_size(compared) if row["verdict"] == kind]
     if not significant:
-        slices = list(dict.fromkeys(str(row["slice"]) for row in compared))
+        slices = list(dict.fromkeys(cell_text(row["slice"]) for row in compared))
         values = f"the {title} of {model}"
         if len(slices) > 1:
             return f"In no slice does {values} differ significantly from that of {reference}."

@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide, safe_for_product
 from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, Rows
+from clfeval.document.cells import Estimate, Row, Rows, as_row
 from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level
 from clfeval.measures.catalog import CATALOG
@@ -158,7 +158,7 @@ def curve_row(
 ) -> Row:
     """Return Gini, AUC, best point and break-even point of one curve, None with one class only."""
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
-    bound: Row = {}
+    bound: Row = as_row({})
     if curve is not None:
         gini, auc = (
             estimate_score_measure(CATALOG[name], curve.counts, IntervalSettings(level), model)
@@ -169,9 +169,9 @@ def curve_row(
         cut = thresholds[best].item() if isfinite(thresholds[best]) else None
         best_point = (cut, curve.phi[best].item(), curve.delta[best].item())
         values = [gini.value, auc.value, *best_point, *curve.break_even(), len(thresholds)]
-        bound = {} if auc.bound is None else {"bound": auc.bound}
+        bound = as_row({}) if auc.bound is None else as_row({"bound": auc.bound})
     cells = dict(zip(_CURVE_COLUMNS, values, strict=True))
-    return {"slice": label, "model": model, **cells, **bound}
+    return as_row({"slice": label, "model": model, **cells, **bound})
 
 
 def point_rows(

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
-from clfeval.document import Cell, Estimate, Row
+from clfeval.document.cells import Cell, Estimate, Row, as_row
 from clfeval.errors import UsageError
 from clfeval.inference.proportions import SHARE_LIMITS
 from clfeval.measures.catalog import CATALOG
@@ -242,6 +242,6 @@ def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...
 def rows_from_columns(columns: Mapping[str, Sequence[Any]], **names: Cell) -> list[Row]:
     """Turn columns of equal length into rows, each beginning with `names`."""
     return [
-        {**names, **dict(zip(columns, values, strict=True))}
+        as_row({**names, **dict(zip(columns, values, strict=True))})
         for values in zip(*columns.values(), strict=True)
     ]

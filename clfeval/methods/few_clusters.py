@@ -7,7 +7,8 @@ from typing import Any
 
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
-from clfeval.document import Cell, Document, Estimate, Row, Rows
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Estimate, Row, Rows, as_row
 from clfeval.document.rows import LazyRows
 from clfeval.inference.influence_and_clusters import FEW_CLUSTERS, FEWEST_CLUSTERS
 from clfeval.measures.catalog import CATALOG
@@ -53,7 +54,7 @@ def _explain_row(row: Row, labels: Collection[str | None]) -> Row:
     measure = CATALOG.get(str(row.get("measure")).partition(":")[0])
     if row.get("slice") not in labels or (measure is not None and measure.interval == "null"):
         return row
-    return {name: _explain_cell(cell) for name, cell in row.items()}
+    return as_row({name: _explain_cell(cell) for name, cell in row.items()})
 
 
 def _explain_cell(cell: Cell) -> Cell:

@@ -8,7 +8,7 @@ from clfeval.compare import families
 from clfeval.compare.change import Change, comparison_row
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
-from clfeval.document import Estimate, Row, Rows, as_estimate
+from clfeval.document.cells import Estimate, Row, Rows, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import enough_rows, label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure

@@ -11,7 +11,8 @@ import numpy as np
 from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Estimate, Row, as_estimate, cell_number
+from clfeval.document import Answer
+from clfeval.document.cells import CellsByColumn, Estimate, Row, as_estimate, as_row, cell_number
 from clfeval.formatting import (
     format_class_ratio,
     format_close,
@@ -251,19 +252,21 @@ def prevalence_rows(
         rates = {name: tuner.estimates(name, *tables) for name in RATES}
         alarms = tuner.estimates("detection_prevalence", *tables, ROWS)
         rows += [
-            {
-                "model": model.model,
-                "chosen_by": model.rule,
-                "threshold": model.threshold,
-                "population": kind,
-                "prevalence": population.prevalence,
-                "odds": population.odds,
-                **{name: estimates[i] for name, estimates in rates.items()},
-                "alarms": alarms[i],
-                "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
-                "net_benefit": _net_benefit(tuner, tables, i, model.risk),
-                "gain": _net_benefit_gain(tuner, tables, i, model.risk),
-            }
+            as_row(
+                {
+                    "model": model.model,
+                    "chosen_by": model.rule,
+                    "threshold": model.threshold,
+                    "population": kind,
+                    "prevalence": population.prevalence,
+                    "odds": population.odds,
+                    **{name: estimates[i] for name, estimates in rates.items()},
+                    "alarms": alarms[i],
+                    "alarms_per_case": _inverse_estimate(rates["ppv"][i]),
+                    "net_benefit": _net_benefit(tuner, tables, i, model.risk),
+                    "gain": _net_benefit_gain(tuner, tables, i, model.risk),
+                }
+            )
             for i, model in enumerate(used)
         ]
     return rows
@@ -335,7 +338,7 @@ def prevalence_answer(row: Row, level: float, *, further: bool = False) -> Answe
     """
     names = ("ppv", "npv", "alarms", "alarms_per_case")
     ppv, npv, alarms, per_case = (as_estimate(row[name]) for name in names)
-    name = str(row["model"])
+    name = row["model"]
     text = _answer_opening(row, further=further)
     if ppv.value is None or alarms.value is None:
         text += " predicts no positives: PPV is undefined."
@@ -386,17 +389,17 @@ def net_benefit_clause(row: Row) -> str:
 def _answer_opening(row: Row, *, further: bool) -> str:
     """Return the sentence on a row of a prevalence up to its verb: population, threshold, model."""
     threshold = row["threshold"]
-    name = str(row["model"])
+    name = row["model"]
     subject = "the model" if name == "model" else quote_if_ambiguous(name)
     if further or threshold is None:
         return f"{prevalence_phrase(row)}, {subject}"
-    rule = str(row["chosen_by"]).partition(":")[0]
+    rule = str(row["chosen_by"] or "").partition(":")[0]
     reason = f" ({RULES[rule]})" if rule in RULES else ""
     cut = f"threshold {format_exact(cell_number(threshold))}{reason}"
     return f"{prevalence_phrase(row)} and {cut}, {subject}"
 
 
-def population_cells(kind: str, population: Population | None) -> Row:
+def population_cells(kind: str, population: Population | None) -> CellsByColumn:
     """Return the cells of a population: its kind, prevalence and odds."""
     return {
         "population": kind,
@@ -405,7 +408,7 @@ def population_cells(kind: str, population: Population | None) -> Row:
     }
 
 
-def prevalence_phrase(row: Row) -> str:
+def prevalence_phrase(row: CellsByColumn) -> str:
     """Return the phrase on the prevalence of a row, to begin a sentence."""
     share = format_share(cell_number(row["prevalence"]))
     if row["population"] == "sample":

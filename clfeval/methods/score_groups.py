@@ -10,7 +10,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, Rows
+from clfeval.document.cells import Row, Rows
 from clfeval.document.rows import deferred_rows
 from clfeval.methods.confidence_limits import exact_limits
 from clfeval.methods.estimates import Cells, Design, Estimates, estimate_column, rows_from_columns

@@ -11,7 +11,7 @@ from clfeval.arrays import Counts, Floats, Ints, divide, safe_for_products
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.influence_and_clusters import FEW_CLUSTERS, smaller_class_size
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity

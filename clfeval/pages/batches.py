@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import get_args
 
-from clfeval.document import Cell, Document, GateState, Row, Severity, cell_value
+from clfeval.document import Document, GateState, Severity
+from clfeval.document.cells import EMPTY_ROW, Cell, Row, as_row, cell_text, cell_value
 from clfeval.formatting import format_count, format_number, join_names
 from clfeval.pages.chart import Axis, Chart, Mark, Note, Point, Series
 from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols, comparison_rows
@@ -237,14 +238,18 @@ def _line_rows(result: Document) -> list[Row]:
     for row in result.tables["history"]:
         marks = row["marks"] if isinstance(row["marks"], list) else []
         all_marks = ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
-        new_line = {"label": row["label"], "model": row["model"], "marks": all_marks}
+        new_line: dict[str, Cell] = {
+            "label": row["label"],
+            "model": row["model"],
+            "marks": all_marks,
+        }
         line = lines.setdefault((row["label"], row["model"]), new_line)
-        line[str(row["measure"])] = row["value"]
+        line[row["measure"]] = row["value"]
         if row["met"] is False and GATE_MISSED not in str(line["marks"]):
             line["marks"] = ", ".join(filter(None, (str(line["marks"]), GATE_MISSED)))
     labels = list(dict.fromkeys(label for label, _ in lines))
     last = set(labels[-LAST:])
-    return [line for line in lines.values() if line["marks"] or line["label"] in last]
+    return [as_row(line) for line in lines.values() if line["marks"] or line["label"] in last]
 
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
@@ -254,9 +259,9 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
     changes = comparison_rows(result, "label")
     rows = []
     for row in changes:
-        step = steps.get((row["model"], row["measure"]), {})
+        step = steps.get((row["model"], row["measure"]), EMPTY_ROW)
         if row["measure"] in leading or step:
-            rows.append({**row, "since": step.get("since"), "cause": step.get("cause")})
+            rows.append(as_row({**row, "since": step.get("since"), "cause": step.get("cause")}))
     if rows:
         yield TableView(
             "comparisons",
@@ -310,7 +315,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
 
     The first chart marks changes of rows, models and settings, which are those of all charts.
     """
-    labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
+    labels = list(dict.fromkeys(row["label"] for row in result.tables["history"]))
     if len(labels) < 2:
         return
     places = {label: float(place) for place, label in enumerate(labels, start=1)}
@@ -323,8 +328,8 @@ def page_charts(result: Document) -> Iterator[Chart]:
         points: dict[str, list[Point]] = {}
         for row in result.tables["history"]:
             if row["measure"] == measure and (value := cell_value(row["value"])) is not None:
-                point = (places[str(row["label"])], value)
-                points.setdefault(str(row["model"]), []).append(point)
+                point = (places[row["label"]], value)
+                points.setdefault(row["model"], []).append(point)
         curves = [Series(name, (tuple(curve),)) for name, curve in points.items()][:CURVES]
         yield Chart(
             "lines",
@@ -348,7 +353,7 @@ def _event_marks(
     """
     labels_by_change: dict[str, dict[str, None]] = {}
     for row in result.tables["events"]:
-        labels_by_change.setdefault(str(row["changed"]), {})[str(row["label"])] = None
+        labels_by_change.setdefault(cell_text(row["changed"]), {})[row["label"]] = None
     texts: list[str] = []
     names: list[str] = []
     letters: dict[str, str] = {}

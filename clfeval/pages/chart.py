@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from clfeval.document import Row, cell_value
+from clfeval.document.cells import Row, cell_value
 from clfeval.records import dataclass
 
 MOST_NAMED = 8  # curves of a chart: of more, only the first few have names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.document import Document, Estimate, Row, as_estimate
+from clfeval.document import Document
+from clfeval.document.cells import Estimate, Row, as_estimate
 from clfeval.formatting import DIGITS, candidates_first, format_number, is_reference
 from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.pages.chart import Axis, Chart, Series
@@ -28,11 +29,11 @@ def leading_models(result: Document, most: int) -> list[str]:
     """
     rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
     reference = result.parameters.get("reference")
-    names = [str(row["model"]) for row in rows]
+    names = [row["model"] for row in rows]
     if any(is_reference(name, reference) for name in names):
         return candidates_first(names, reference)[:most]
-    tied = [str(row["model"]) for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]
-    return (tied or [str(row["model"]) for row in rows[:1]])[:most]
+    tied = [row["model"] for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]
+    return (tied or [row["model"] for row in rows[:1]])[:most]
 
 
 def sentences_on(result: Document, *codes: str) -> str:
@@ -92,7 +93,7 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
     rows = rows[::-1] if measure in CATALOG and CATALOG[measure].arrow == "↓" else rows
     signs = _signs(result, rows)
     series = tuple(
-        interval_row(str(row["model"]), row[measure], sign=sign)
+        interval_row(row["model"], row[measure], sign=sign)
         for row, sign in zip(rows, signs, strict=True)
     )
     title = heading_of(measure)
@@ -126,4 +127,4 @@ def _signs(result: Document, rows: Sequence[Row]) -> Sequence[Sign]:
         return no_signs
     signs: dict[str, Sign] = {name: "equal" for sentence in ties for name in sentence.models}
     signs |= dict.fromkeys(on_best[0].models, "best")
-    return [signs.get(str(row["model"]), "") for row in rows]
+    return [signs.get(row["model"], "") for row in rows]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from clfeval.document import Cell, Document, Row, cell_number, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Cell, CellsByColumn, Row, as_row, cell_number, cell_value
 from clfeval.formatting import format_rows, round_sum
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Axis, Chart, Point, Series
@@ -226,9 +227,7 @@ def _slice_table(result: Document) -> TableView:
     for row in result.tables["models"]:
         models.setdefault(row["slice"], []).append(row)
     rows = [
-        {**row, "first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
-        if row["found"]
-        else {**row, "first": None, "hits": 0, "recall": None}
+        as_row({**row, **_best_model_cells(row, best, target)})
         for row in result.tables["slices"]
         for best in _sort_by_detected(models[row["slice"]], target)[:1]
     ]
@@ -247,6 +246,13 @@ def _slice_table(result: Document) -> TableView:
     note += f"for each model in each slice, {ADD} {OPTION}--show rates{END}"
     lead = "recall" if target == "positive" else "hits"
     return TableView("slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead)
+
+
+def _best_model_cells(row: Row, best: Row, target: str) -> CellsByColumn:
+    """Return the best model of a slice with what it detects; none where nothing is detected."""
+    if not row["found"]:
+        return {"first": None, "hits": 0, "recall": None}
+    return {"first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
 
 
 def _main_table(result: Document, unique_detections: str) -> TableView:
@@ -345,14 +351,14 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
     for measure, title in MEASURES:
         row_of_model: dict[str, dict[str, Cell]] = {}
         for row in spaced_rows:
-            matrix_row = row_of_model.setdefault(str(row["model"]), {"model": row["model"]})
+            matrix_row = row_of_model.setdefault(row["model"], {"model": row["model"]})
             matrix_row[headings[row[column]]] = parts.format_cell(row[measure], digits)
         arrow = "↓" if measure == "occlusion" else "↑"
         yield TableView(
             "sweep",
             f"{title} {arrow} at {extent}",
             {heading: heading for heading in ("model", *headings.values())},
-            list(row_of_model.values()),
+            [as_row(cells) for cells in row_of_model.values()],
             most=None,
             note=note,
             right=[*headings.values()],
@@ -377,7 +383,7 @@ def _pair_tables(result: Document, unique_detections: str, digits: int) -> Itera
         rows = sorted(pairs, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
         title = f"Pairs by {result.parameters['target']}s detected"
         yield TableView("pairs", title, columns, rows, PAIRS, lead="yield", legend=REACHED)
-    models = [str(row["model"]) for row in result.unsliced_rows("models")]
+    models = [row["model"] for row in result.unsliced_rows("models")]
     if len(models) > MATRIX_MODELS:
         rows = sorted(pairs, key=lambda row: -_cell_number(row[unique_detections]))
         columns += " shine_through occlusion"
@@ -390,7 +396,9 @@ def _pair_tables(result: Document, unique_detections: str, digits: int) -> Itera
             matrix_rows: list[Row] = []
             for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1):
                 texts = (parts.format_cell(cell, digits) for cell in line)
-                matrix_rows.append({"model": f"{i} {name}", **dict(zip(heads, texts, strict=True))})
+                matrix_rows.append(
+                    as_row({"model": f"{i} {name}", **dict(zip(heads, texts, strict=True))})
+                )
             title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
             title += " (single models on the diagonal)"
             yield TableView("pairs", title, matrix, matrix_rows, right=heads)
@@ -398,8 +406,8 @@ def _pair_tables(result: Document, unique_detections: str, digits: int) -> Itera
 
 def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
-    models = [str(row["model"]) for row in result.unsliced_rows("models")]
-    cells = {frozenset({str(row["model"])}): row[measure] for row in result.unsliced_rows("models")}
+    models = [row["model"] for row in result.unsliced_rows("models")]
+    cells = {frozenset({row["model"]}): row[measure] for row in result.unsliced_rows("models")}
     for row in result.unsliced_rows("pairs"):
         if isinstance(row["models"], list):
             cells[frozenset(row["models"])] = row[measure]
@@ -418,11 +426,11 @@ def _bar_and_matrix_charts(result: Document) -> Iterator[Chart]:
     models = result.unsliced_rows("models")
     alone = [column.name for column in ALONE if column.title and is_present(column.when, result)]
     for column, title in zip(alone, ("detections", "misses"), strict=True):
-        bars = (Series(str(row["model"]), values=(cell_number(row[column]),)) for row in models)
+        bars = (Series(row["model"], values=(cell_number(row[column]),)) for row in models)
         yield Chart("bars", f"Unique {title}", series=tuple(bars), name="bars")
     if 3 <= len(models) <= MATRIX_MODELS:
         lines = zip(models, pair_cells(result, "shine_through"), strict=True)
-        matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
+        matrix = (Series(row["model"], values=tuple(map(cell_value, c))) for row, c in lines)
         title = "Unique detections of pairs (ShineThrough; taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
 
@@ -433,12 +441,12 @@ def _sweep_charts(result: Document) -> Iterator[Chart]:
     column = str(result.parameters.get("sweep"))
     steps = partial(_step_points, forward=column == "top")
     models = _sort_by_detected(result.unsliced_rows("models"), result.parameters["target"])
-    names = [str(row["model"]) for row in models]
+    names = [row["model"] for row in models]
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
         for row in rows:
             if (value := cell_value(row[measure])) is not None:
-                points.setdefault(str(row["model"]), []).append((cell_number(row[column]), value))
+                points.setdefault(row["model"], []).append((cell_number(row[column]), value))
         curves = tuple(Series(name, (steps(points[name]),)) for name in names if name in points)
         if curves:
             thresholds = f"{len({row[column] for row in rows})} {CUTS[column]}"

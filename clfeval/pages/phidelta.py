@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from math import isclose
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_number, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Row, as_estimate, as_row, cell_number, cell_value
 from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, CHANCE, LEAN, ORACLE
 from clfeval.pages.chart import Point, row_point
@@ -325,7 +326,7 @@ def _add_reading(row: Row) -> Row:
     phi = as_estimate(row["phi"])
     delta = as_estimate(row["delta"])
     if delta.low is None or delta.high is None:
-        return {**row, "reading": None}
+        return as_row({**row, "reading": None})
     lowest = READINGS[bisect_left(BOUNDARIES, delta.low)]
     highest = READINGS[bisect_right(BOUNDARIES, delta.high)]
     steps = READINGS.index(highest) - READINGS.index(lowest)
@@ -334,7 +335,7 @@ def _add_reading(row: Row) -> Row:
         words += f", always {'positive' if phi.value > 0 else 'negative'}"
     elif phi.low is not None and phi.high is not None and max(phi.low, -phi.high) > LEAN:
         words += f", biased towards {'positive' if phi.low > 0 else 'negative'}"
-    return {**row, "reading": words}
+    return as_row({**row, "reading": words})
 
 
 def _target_words(result: Document) -> str:
@@ -390,9 +391,9 @@ def _reading_table(result: Document, key_columns: str) -> TableView:
     rows: list[Row] = []
     for row in result.tables["models"]:
         words = _add_reading(row)["reading"]
-        reason = str(row["reading_withheld"])
+        reason = row["reading_withheld"]
         reading = row["reading"] or (f"{words} ({reason})" if words else reason)
-        rows.append({**row, "reading": reading})
+        rows.append(as_row({**row, "reading": reading}))
     pooled = ", rows of all runs pooled" if "runs" in result.tables else ""
     title = f"Youden's J and bias (φ-δ) in words{pooled}"
     columns = f"{key_columns} phi delta reading"
@@ -505,7 +506,7 @@ def isometric_lines(
         balanced = isclose(cell_number(row["prevalence"]), 0.5)
         in_diamond = str(row["odds"]) == odds or (balanced and not suffix)
         if point and value is not None and in_diamond:
-            branches = lines.setdefault((str(row["measure"]), value), {})
+            branches = lines.setdefault((row["measure"], value), {})
             branches.setdefault(str(row["branch"]), []).append(point)
     for (measure, value), branches in lines.items():
         yield measure, value, tuple(map(tuple, branches.values()))

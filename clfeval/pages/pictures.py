@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from clfeval.document import Document, Row, as_estimate, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Row, as_estimate, cell_value
 from clfeval.formatting import (
     format_class_ratio,
     format_count,
@@ -111,7 +112,7 @@ def _phidelta(result: Document) -> Iterator[Chart]:
     corners: dict[str, dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
         if point := row_point(row, "phi_b", "delta_b"):
-            corners.setdefault(str(row["odds"]), {})[str(row["corner"])] = point
+            corners.setdefault(str(row["odds"]), {})[row["corner"]] = point
     even = [odds for odds in corners if odds == "1:1"] or ["1:1"]
     uneven = [odds for odds in corners if odds not in even]
     for odds in [*even, *uneven][:CLASS_RATIOS]:
@@ -211,7 +212,7 @@ def _feature_dots(result: Document) -> DiamondDots:
     rows = list(result.tables.get("selected") or result.tables.get("features", ()))
     leading = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[:NAMED_FEATURES]
     dots = [
-        Series(str(row["feature"]), ((point,),), letter=letter)
+        Series(row["feature"], ((point,),), letter=letter)
         for letter, row in zip("ABCDEFGH", leading, strict=False)
         if (point := row_point(row, "phi", "delta"))
     ]
@@ -235,12 +236,12 @@ def _model_dots(result: Document, odds: str) -> DiamondDots:
         delta = as_estimate(row.get(f"delta{suffix}"))
         if phi.value is None or delta.value is None:
             continue
-        dots.append(Series(str(row["model"]), (((phi.value, delta.value),),)))
+        dots.append(Series(row["model"], (((phi.value, delta.value),),)))
         limits = (phi.low, delta.low, phi.high, delta.high)
         box = [limit for limit in limits if limit is not None]
         if len(box) == 4:
             corners = (box[0], box[1]), (box[2], box[3])
-            ellipses.append(Series(str(row["model"]), (corners,), shape="ellipse"))
+            ellipses.append(Series(row["model"], (corners,), shape="ellipse"))
     notes = ["ellipses: confidence intervals of φ and δ"] if ellipses else []
     behind = [*ellipses, *_curves_and_runs(result)] if balanced else ellipses
     return DiamondDots(dots, notes, behind)
@@ -251,12 +252,12 @@ def _curves_and_runs(result: Document) -> Iterator[Series]:
     curves: dict[str, list[Point]] = {}
     for row in result.unsliced_rows("curve"):
         if point := row_point(row, "phi", "delta"):
-            curves.setdefault(str(row["model"]), []).append(point)
+            curves.setdefault(row["model"], []).append(point)
     for name, points in curves.items():
         yield Series(name, (tuple(points),))
     for row in result.tables.get("runs", ()):
         if point := row_point(row, "phi", "delta"):
-            yield Series(str(row["model"]), ((point,),), letter=".", shape="dots")
+            yield Series(row["model"], ((point,),), letter=".", shape="dots")
 
 
 def _tune_jpt(result: Document) -> Iterator[Chart]:
@@ -328,7 +329,7 @@ def _ranks(result: Document) -> Iterator[Chart]:
         low, rank, high = (cell_value(row[name]) for name in RANKS)
         words = "" if rank is None else f"{rank:g}"
         words += f" [{low:g} to {high:g}]" if low != high else ""
-        series.append(Series(str(row["model"]), values=(rank,), spans=((low, high),), words=words))
+        series.append(Series(row["model"], values=(rank,), spans=((low, high),), words=words))
     title = "Rank by MLcps, and its range over all orders of the metrics"
     yield Chart(
         "intervals",
@@ -343,11 +344,11 @@ def _ranks(result: Document) -> Iterator[Chart]:
 
 def _history(result: Document) -> Iterator[Chart]:
     """Yield trends with confidence intervals, segment means, accepted values and limits."""
-    labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
+    labels = list(dict.fromkeys(row["label"] for row in result.tables["history"]))
     rows: dict[tuple[str, str], list[Row]] = {}
     for row in result.tables["history"]:
         if cell_value(row["value"]) is not None:
-            rows.setdefault((str(row["model"]), str(row["measure"])), []).append(row)
+            rows.setdefault((row["model"], row["measure"]), []).append(row)
     charts = page_of(HISTORY).charts(result)
     for chart, measure in zip(charts, result.parameters["leading"], strict=False):
         yield _trends(chart, measure, rows, labels)

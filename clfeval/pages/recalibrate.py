@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.document import Document, Row, as_estimate
+from clfeval.document import Document
+from clfeval.document.cells import Row, as_estimate
 from clfeval.formatting import format_count, join_names
 from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
@@ -158,7 +159,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield, for each model, groups by score before and after its recalibration."""
     rows = result.tables.get("groups", ())
     diagonal = Series("calibrated", ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),), letter=":")
-    for model in dict.fromkeys(str(row["model"]) for row in rows):
+    for model in dict.fromkeys(row["model"] for row in rows):
         groups = [row for row in rows if row["model"] == model]
         observed = [as_estimate(row["observed"]) for row in groups]
         limits = tuple((estimate.low, estimate.high) for estimate in observed)

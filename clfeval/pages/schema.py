@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from clfeval.document import Cell, Document, Row
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Row
 from clfeval.pages.chart import Chart, Rank
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field

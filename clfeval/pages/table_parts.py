@@ -7,12 +7,13 @@ from itertools import groupby
 from typing import TypeVar
 
 from clfeval import formatting
-from clfeval.document import (
+from clfeval.document import Document
+from clfeval.document.cells import (
     Cell,
-    Document,
     Estimate,
     Row,
     as_estimate,
+    as_row,
     cell_number,
     cell_value,
     sort_value,
@@ -410,9 +411,7 @@ def requested_rows(result: Document) -> list[Row]:
     rows = [row for row in result.unsliced_rows("measures") if row["estimator"] != "class"]
     of_sets = {row["measure"] for row in rows if has_set and row["measure"] not in columns}
     return [
-        row
-        for row in rows
-        if row["measure"] in of_sets or str(row["measure"]).partition(":")[0] in ids
+        row for row in rows if row["measure"] in of_sets or row["measure"].partition(":")[0] in ids
     ]
 
 
@@ -453,7 +452,7 @@ def _reasons_of_measures(result: Document, rows: Sequence[Row]) -> Iterator[str]
     for row in rows:
         reason = as_estimate(row["value"]).reason
         if reason is not None and reason not in INFINITE:
-            measures_by_reason.setdefault(reason, {})[str(row["measure"])] = None
+            measures_by_reason.setdefault(reason, {})[row["measure"]] = None
     for reason, measures in measures_by_reason.items():
         if reason == "needs_scores":
             yield f"–: the model has labels only{_score_option(result)}"
@@ -540,6 +539,6 @@ def _ties_by_prevalence(rows: Sequence[Row]) -> list[Sign]:
     """Return the signs of the best model and of those tied with it, at each prevalence."""
     signs = list[Sign]()
     for _, group in groupby(rows, key=lambda row: row["odds"]):
-        group_rows = [{**row, "tied": row.get("tied")} for row in group]
+        group_rows = [as_row({**row, "tied": row.get("tied")}) for row in group]
         signs += best_and_tied_signs(group_rows) or [""] * len(group_rows)
     return signs if any(signs) else []

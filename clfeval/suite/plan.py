@@ -17,7 +17,8 @@ from clfeval.compare.gates.evaluate import gate_evaluation
 from clfeval.compare.gates.kinds import KINDS, limit_kind
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.compare.history.file import check_target
-from clfeval.document import Cell, Document, Gate, InputFile, Row
+from clfeval.document import Document, Gate, InputFile
+from clfeval.document.cells import Cell, Row, as_row
 from clfeval.errors import (
     ClfevalError,
     ErrorCollector,
@@ -159,7 +160,7 @@ def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
     matches = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
     model_names = [match[1] for match in matches if match]
     models: dict[str, Row] = {
-        name: {"model": name}
+        name: as_row({"model": name})
         for name in (*model_names, *(run.options.get("group") or ()))
         if model_names
     }

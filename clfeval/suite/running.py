@@ -18,7 +18,8 @@ from clfeval.api.texts import fill_result
 from clfeval.compare.gates.kinds import KINDS, gate_sentence
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, append_entries
-from clfeval.document import Answer, Document, Gate, ResultNote, Row, short_answer
+from clfeval.document import Answer, Document, Gate, ResultNote, short_answer
+from clfeval.document.cells import Row, as_row
 from clfeval.errors import ClfevalError, ExitCode, UsageError, list_names
 from clfeval.formatting import format_count
 from clfeval.options.declaration import build_group
@@ -277,7 +278,7 @@ def _dry_run_outcome(
 ) -> RunOutcome:
     """Return the outcome of a dry run, which reads the table; saves: files to be written."""
     result = fill_result(planning.read_run_table(run, dry_results), fill_for_shell)
-    ambiguities = tuple(str(row["text"]) for row in result.tables["ambiguities"])
+    ambiguities = tuple(row["text"] for row in result.tables["ambiguities"])
     if not ambiguities:
         planning.check_limits_fit_table(run, result.tables["reading"])
     baseline = run.options.get("baseline")
@@ -290,7 +291,7 @@ def _dry_run_outcome(
         )
     ready = not ambiguities and (may_skip or not lines)
     state, code = (READY, ExitCode.OK) if ready else (DOUBTFUL, ExitCode.DATA)
-    reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
+    reading = tuple(as_row({"run": run.name, **row}) for row in result.tables["reading"])
     return RunOutcome(
         run, state, code, (*ambiguities, *lines), *pending_gates(run), reading=reading
     )
@@ -322,13 +323,13 @@ def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bo
         tables["files"] = [row for outcome in outcomes for row in _files(outcome, plan)]
     else:
         tables["answers"] = [
-            {"run": outcome.run.name, "code": sentence.code, "text": sentence.text}
+            as_row({"run": outcome.run.name, "code": sentence.code, "text": sentence.text})
             for outcome in outcomes
             for sentence in outcome.answer
         ]
     tables["gates"] = [row for outcome in outcomes for row in _gates(outcome)]
     tables["problems"] = [
-        {"run": outcome.run.name, "text": line}
+        as_row({"run": outcome.run.name, "text": line})
         for outcome in outcomes
         if outcome.state in (FAILED, LEFT_OUT, DOUBTFUL)
         for line in outcome.lines[:MAX_OUTCOME_LINES]
@@ -369,19 +370,21 @@ def _replaced_gates_note(run: Run) -> ResultNote:
 def _row(outcome: RunOutcome) -> Row:
     """Return the row of a run in the table `runs`."""
     text = outcome.lines[0] if outcome.lines else short_answer(outcome.answer)
-    return {
-        "run": outcome.run.name,
-        "command": outcome.run.command,
-        "input": describe_input(outcome.run) or None,
-        "state": outcome.state,
-        "code": int(outcome.code),
-        "rows": outcome.rows,
-        "gates": len(outcome.gates),
-        "missed": sum(gate.failed for gate in outcome.gates),
-        "warnings": outcome.warned,
-        "answer": text or None,
-        "page": outcome.page,
-    }
+    return as_row(
+        {
+            "run": outcome.run.name,
+            "command": outcome.run.command,
+            "input": describe_input(outcome.run) or None,
+            "state": outcome.state,
+            "code": int(outcome.code),
+            "rows": outcome.rows,
+            "gates": len(outcome.gates),
+            "missed": sum(gate.failed for gate in outcome.gates),
+            "warnings": outcome.warned,
+            "answer": text or None,
+            "page": outcome.page,
+        }
+    )
 
 
 def _gates(outcome: RunOutcome) -> list[Row]:
@@ -391,7 +394,7 @@ def _gates(outcome: RunOutcome) -> list[Row]:
         row = {name: getattr(gate, name) for name in GATE_COLUMNS.split()}
         row |= {"state": None, "passed": None} if text else {}
         text = text or gate_sentence(replace(gate, run=None))
-        rows.append({"run": outcome.run.name, **row, "text": text})
+        rows.append(as_row({"run": outcome.run.name, **row, "text": text}))
     return rows
 
 
@@ -407,7 +410,7 @@ def _files(outcome: RunOutcome, plan: planning.Plan) -> list[Row]:
     uses += [("write", display_path(run, path)) for path in run.save]
     if plan.history is not None:
         uses.append(("append", display_path(run, plan.history.file)))
-    return [{"run": run.name, "use": use, "file": path} for use, path in uses]
+    return [as_row({"run": run.name, "use": use, "file": path}) for use, path in uses]
 
 
 def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:

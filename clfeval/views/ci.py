@@ -11,7 +11,8 @@ from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from clfeval.compare.gates.kinds import gate_sentence
-from clfeval.document import Document, Gate, GateState, InputFile, Row, as_estimate
+from clfeval.document import Document, Gate, GateState, InputFile
+from clfeval.document.cells import Row, as_estimate, cell_text
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.formatting import printable
 from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT
@@ -187,14 +188,14 @@ def as_junit(result: Document) -> str:
     suites: dict[str, list[_TestCase]] = {}
     problems: dict[str, list[str]] = {}
     for row in result.tables.get("problems", ()):
-        problems.setdefault(str(row["run"]), []).append(str(row["text"]))
+        problems.setdefault(row["run"], []).append(row["text"])
     for row in result.tables["runs"] if result.command == SUITE else ():
-        name = str(row["run"])
-        tag = RUNS.get(str(row["state"]))
+        name = row["run"]
+        tag = RUNS.get(cell_text(row["state"]))
         failure = (f"exit code {row['code']}", "\n".join(problems.get(name, ()))) if tag else ()
         suites[name] = [_TestCase(COMPUTED, tag, *failure)]
     changes = {
-        (str(row["model"]), str(row["measure"])): _change_text(row)
+        (row["model"], row["measure"]): _change_text(row)
         for row in comparison_rows(result, BASELINE)
     }
     for gate in result.gates:

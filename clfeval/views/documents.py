@@ -11,7 +11,8 @@ from typing import Any
 
 from clfeval.compare.baseline.read import rows_by_label
 from clfeval.compare.gates.kinds import gate_sentence
-from clfeval.document import Cell, Document, Estimate, cell_value, dumps, settings_of
+from clfeval.document import Document, dumps, settings_of
+from clfeval.document.cells import Cell, Estimate, cell_value
 from clfeval.formatting import DIGITS, escape_control_characters, format_count
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import TableView, certain_columns, holds_estimates

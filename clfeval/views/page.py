@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from clfeval.compare.gates.kinds import gate_sentence
-from clfeval.document import Document, cell_number, cell_value, dumps
+from clfeval.document import Document, dumps
+from clfeval.document.cells import cell_number, cell_text, cell_value
 from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
 from clfeval.pages.chart import Chart
 from clfeval.pages.intervals import deciding_measure
@@ -216,8 +217,8 @@ def _runs(result: Document, digits: int, target: str) -> str:
     """Return links to the pages of runs, else their answers and pictures, folded."""
     parts = []
     for row in result.tables["runs"]:
-        name = str(row["run"])
-        state = str(row["state"])
+        name = row["run"]
+        state = cell_text(row["state"])
         if page := row.get("page"):
             link = os.path.relpath(str(page), os.path.dirname(target) or ".").replace(os.sep, "/")
             parts.append(f'<p><a href="{quote(link)}">{escape(name)}</a>: {escape(state)}</p>')
@@ -277,7 +278,7 @@ def _operating_points(result: Document) -> list[dict[str, Any]]:
     rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
     models = []
     for row in rows[:MODELS]:
-        curve = curves.get(str(row["model"]), [])
+        curve = curves.get(row["model"], [])
         tp, fp, fn, tn = (cell_value(row.get(key)) for key in ("tp", "fp", "fn", "tn"))
         if not curve or tp is None or fp is None or fn is None or tn is None:
             continue
@@ -287,7 +288,7 @@ def _operating_points(result: Document) -> list[dict[str, Any]]:
         if tp + fn and fp + tn:
             models.append(
                 {
-                    "name": printable(str(row["model"])),
+                    "name": printable(row["model"]),
                     "positives": tp + fn,
                     "negatives": fp + tn,
                     "start": thresholds.index(threshold) if threshold in thresholds else 0,
@@ -304,7 +305,7 @@ def _curves_of_models(result: Document) -> dict[str, list[list[float]]]:
     for row in result.unsliced_rows("curves") if result.command == "report" else ():
         if row["threshold"] is not None:
             point = [cell_number(row[key]) for key in ("threshold", "tp", "fp")]
-            curves.setdefault(str(row["model"]), []).append(point)
+            curves.setdefault(row["model"], []).append(point)
     return curves
 
 

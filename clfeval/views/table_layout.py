@@ -7,7 +7,8 @@ from itertools import islice
 from typing import get_args
 
 from clfeval import COMMANDS
-from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
+from clfeval.document import Document, Gate, GateState
+from clfeval.document.cells import Cell, Estimate, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.methods.command_lookup import command_of

@@ -20,7 +20,7 @@ from clfeval.compare.change import (
     p_from_limits,
 )
 from clfeval.compare.families import adjusted_fdr
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.thoroughness import examples
 
 LEVEL = 0.95

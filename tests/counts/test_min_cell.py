@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.errors import DataError, UsageError
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.counts.test_counts_file import table_of

@@ -9,7 +9,8 @@ import pytest
 from clfeval.api.result import Result
 from clfeval.compare.baseline.read import lines_to_result, result_lines
 from clfeval.compare.history.file import AcceptedLabel, parse_line
-from clfeval.document import Estimate, Gate, InputFile, settings_of
+from clfeval.document import Gate, InputFile, settings_of
+from clfeval.document.cells import Estimate
 from tests.history.lines import line, measured
 from tests.texts import check_text
 

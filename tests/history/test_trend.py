@@ -17,7 +17,8 @@ from clfeval.compare.baseline.read import same_rows
 from clfeval.compare.families import CALIBRATION, ON_SCREEN
 from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, HistoryLine
 from clfeval.compare.history.trend import line_changes, measure_changes, trend_result
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, Row, as_estimate
 from clfeval.placeholders import fill_for_shell
 from tests.history.lines import Z, line, measured, past
 from tests.texts import check_text, numbers_in

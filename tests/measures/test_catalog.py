@@ -8,7 +8,7 @@ import pytest
 
 import clfeval
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import (
     CATALOG,
     equivalent_names,

@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics
 
 import clfeval
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG, find_measure, suggest_name
 from clfeval.measures.other_names import MISSING, OTHER_NAMES, typing_error_of

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 
 TABLES = [cells for cells in product(range(3), repeat=4) if sum(cells)]
 POSITIVES, NEGATIVES = "no_positive_truth", "no_negative_truth"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 
 NOTHING = Fraction(0)
 SCORES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 
 MODELS = ("a", "b", "c")
 

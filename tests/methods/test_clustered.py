@@ -13,7 +13,7 @@ from scipy import stats
 
 from clfeval.api.commands import phidelta, tune_jpt
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.patients import ends, shared_rows
 from tests.texts import check_text, numbers_in
 

@@ -12,7 +12,8 @@ import pytest
 from clfeval.api.commands import mars, phidelta, report, tune_jpt
 from clfeval.api.result import Result
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.document import Estimate, whole_table_rows
+from clfeval.document import whole_table_rows
+from clfeval.document.cells import Estimate
 
 
 def test_clusters_with_rows_of_a_class_are_counted() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Row
+from clfeval.document.cells import Row
 from tests.methods.fractions import (
     SCORES,
     Cells,

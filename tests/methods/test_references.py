@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import _reference_differences
 from tests.texts import check_text, numbers_in

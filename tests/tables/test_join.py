@@ -12,7 +12,7 @@ import pytest
 import clfeval
 from clfeval.api.commands import mars
 from clfeval.api.result import Result
-from clfeval.document import Row
+from clfeval.document.cells import Row
 from tests.process.program import clfeval as program
 from tests.process.program import piped
 from tests.tables.door import MARS, confusion, opened, spots, write

@@ -10,7 +10,7 @@ import pytest
 
 from clfeval.api.commands import mars, phidelta, tune_jpt
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.errors import DataError
 from clfeval.tables.metric.table import MetricTable
 from clfeval.views.documents import csv_lines

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clfeval
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from tests.process.program import clfeval as program
 from tests.tables.door import write
 

@@ -11,7 +11,7 @@ import polars as pl
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.document.rows import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
 

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.views.canvas import Canvas
 from clfeval.views.diamond.drawing import (
     SHADES,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.pages.table_parts import draw_bar
 from clfeval.views.table_layout import (
     more_table_names,

@@ -9,7 +9,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.table_parts import sort_by_column
 from clfeval.views.documents import markdown_lines

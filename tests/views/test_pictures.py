@@ -17,7 +17,8 @@ import pytest
 
 import clfeval
 from clfeval.api.baseline import history_trend
-from clfeval.document import Document, Estimate
+from clfeval.document import Document
+from clfeval.document.cells import Estimate
 from clfeval.errors import UsageError
 from clfeval.formatting import format_number
 from clfeval.pages.chart import Axis, Chart

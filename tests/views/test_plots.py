@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.document import Estimate, cell_value
+from clfeval.document.cells import Estimate, cell_value
 from clfeval.pages.chart import Axis, Chart, Point, Series
 from clfeval.views.plots import MARKERS, SHADES
 from clfeval.views.plots import draw_chart as draw

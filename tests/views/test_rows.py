@@ -6,7 +6,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.formatting import format_number
 from clfeval.pages.schema import Column, TableView
 from clfeval.pages.table_parts import column_heading, format_cell, format_exact, format_interval

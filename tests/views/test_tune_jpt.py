@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import TableView
 from clfeval.pages.table_parts import column_title

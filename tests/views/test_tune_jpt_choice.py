@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from clfeval.api.result import Result
-from clfeval.document import Cell, Estimate, Row
+from clfeval.document.cells import Cell, Estimate, Row
 from clfeval.pages.tune_jpt.sections import merge_neighbours
 from tests.texts import check_text, numbers_in
 from tests.views.page import layout, named_sections, section_of, sections

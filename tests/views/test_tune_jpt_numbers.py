@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.formatting import format_close, format_number
 from clfeval.pages.table_parts import column_title, format_cell, format_exact, format_interval
 from clfeval.views.documents import csv_lines

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.record import Population
 from clfeval.pages.chart import Series
 from clfeval.pages.tune_jpt import height_at

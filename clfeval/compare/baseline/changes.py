@@ -19,12 +19,11 @@ from clfeval.compare.change import (
 )
 from clfeval.compare.families import adjusted_fdr
 from clfeval.compare.not_excluded import LargestHarm
-from clfeval.document import (
-    Answer,
+from clfeval.document import Answer, Document, ResultNote
+from clfeval.document.cells import (
+    EMPTY_ROW,
     Cell,
-    Document,
     Estimate,
-    ResultNote,
     Row,
     as_estimate,
     cell_number,
@@ -81,9 +80,9 @@ def change_answers(
             reason = "no intervals were computed"
         yield Answer(CODE, f"{start}, nothing is tested: {reason}.")
         return
-    models = [*dict.fromkeys(str(row["model"]) for row in tested)]
+    models = [*dict.fromkeys(row["model"] for row in tested)]
     significant = [row for row in tested if row["verdict"] in SIGNIFICANT]
-    changed = [*dict.fromkeys(str(row["model"]) for row in significant)]
+    changed = [*dict.fromkeys(row["model"] for row in significant)]
     if not changed:
         subject = join_names(models) if len(models) < 3 else f"{len(models)} models"
         text = f"all measures of {subject} are identical"
@@ -279,7 +278,7 @@ class Baseline:
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
         """Return the change of a value from the baseline; part: of a slice."""
-        row = read.rows_by_label(self.earlier, part).get(self.names.get(label, label), {})
+        row = read.rows_by_label(self.earlier, part).get(self.names.get(label, label), EMPTY_ROW)
         return self._change((label, metric, part), row, now)
 
     def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
@@ -316,10 +315,10 @@ class Baseline:
         lead = next((answer.measure for answer in answers if answer.measure is not None), None)
         models = [model for answer in answers for model in answer.models if model in new_rows]
         leader = next(iter([*models, *new_rows]), "")
-        old = old_rows.get(self.names.get(leader, leader), {})
-        changes = self._changes_of_rows(result, leader, old, new_rows.get(leader, {}))
+        old = old_rows.get(self.names.get(leader, leader), EMPTY_ROW)
+        changes = self._changes_of_rows(result, leader, old, new_rows.get(leader, EMPTY_ROW))
         if changes["prevalence"].significant(self.level):  # what depends on it comes later
-            rows = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
+            rows = sorted(rows, key=lambda row: row["measure"] not in UNMOVED)
         sentences = [self.choice] if self.choice else []
         sentences += [
             f"T{note.message[1:]}" for note in self.notes if note.code == "baseline-same-rows"
@@ -378,8 +377,8 @@ class Baseline:
         removed = [model for model in old_rows if model not in former_names]
         changes: dict[ChangeKey, Change] = {}
         for model in (*new_rows, *removed):
-            old = old_rows.get(self.names.get(model, model), {})
-            new = new_rows.get(model, {})
+            old = old_rows.get(self.names.get(model, model), EMPTY_ROW)
+            new = new_rows.get(model, EMPTY_ROW)
             for name in dict.fromkeys((*new, *old)):
                 if isinstance(old.get(name), Estimate) or isinstance(new.get(name), Estimate):
                     changes[model, name] = self._change((model, name, None), old, new.get(name))

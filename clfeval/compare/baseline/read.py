@@ -18,15 +18,12 @@ from clfeval.compare.history.file import CODE, HistoryLine, HistoryMeasure, read
 from clfeval.document import (
     POPULATIONS,
     SCHEMA,
-    Cell,
     Document,
-    Estimate,
     ResultNote,
-    Row,
-    Rows,
     settings_of,
     whole_table_rows,
 )
+from clfeval.document.cells import Cell, Estimate, Row, Rows, as_row, cell_text
 from clfeval.document.result_schema import DamagedResultError
 from clfeval.errors import DataError, UsageError, format_command_line, list_names
 from clfeval.formatting import join_names
@@ -47,7 +44,7 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
             return result.unsliced_rows(table)
         rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
         return whole_table_rows(
-            [{name: cell for name, cell in row.items() if name != "slice"} for row in rows]
+            [as_row({name: cell for name, cell in row.items() if name != "slice"}) for row in rows]
         )
 
     rows = table_rows("models" if "models" in result.tables else "features")
@@ -62,15 +59,15 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
     measured: dict[str, dict[str, Cell]] = {}  # by model, then by measure with its parameters
     for row in table_rows("measures"):
         if "model" in row:  # other tables of that name are about measures alone
-            measures = measured.setdefault(str(row["model"]), {})
-            measures.setdefault(str(row["measure"]), row["value"])
-    return {label: {**measured.get(label, {}), **row} for label, row in labelled.items()}
+            measures = measured.setdefault(row["model"], {})
+            measures.setdefault(row["measure"], row["value"])
+    return {label: as_row({**measured.get(label, {}), **row}) for label, row in labelled.items()}
 
 
 def slice_names(result: Document) -> list[str]:
     """Return the names of the slices, in their order."""
     rows = result.tables.get("models", ())
-    return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
+    return [*dict.fromkeys(cell_text(row["slice"]) for row in rows if row.get("slice") is not None)]
 
 
 def subject_name(row: Row) -> str:
@@ -507,9 +504,9 @@ def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
     measures: list[Row] = []
     for model, line in lines.items():
         estimates = {name: measure.estimate for name, measure in line.measures.items()}
-        models.append({"model": model, **estimates})
+        models.append(as_row({"model": model, **estimates}))
         measures += [
-            {"model": model, "measure": name, "value": measure.estimate, "se": measure.se}
+            as_row({"model": model, "measure": name, "value": measure.estimate, "se": measure.se})
             for name, measure in line.measures.items()
         ]
     return Document(

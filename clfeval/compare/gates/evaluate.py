@@ -22,7 +22,8 @@ from clfeval.compare.gates.kinds import (
 )
 from clfeval.compare.gates.limit_tests import GateDraft
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, as_estimate
+from clfeval.document import Answer, Document, Gate, ResultNote
+from clfeval.document.cells import Cell, Estimate, Row, as_estimate
 from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG

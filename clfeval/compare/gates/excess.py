@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clfeval.compare.gates.limit_tests import NOT_SIGNIFICANT, GateDraft, value_gate
-from clfeval.document import Cell, Document, Estimate, Gate, as_estimate, cell_value
+from clfeval.document import Document, Gate
+from clfeval.document.cells import EMPTY_ROW, Cell, Estimate, as_estimate, cell_value
 from clfeval.errors import UsageError, list_names
 from clfeval.measures.catalog import CATALOG
 from clfeval.placeholders import END, OPTION
@@ -31,13 +32,13 @@ def excess_gates(
     """
     _check_measure(draft)
     rows = {
-        str(row["model"]): row
+        row["model"]: row
         for row in result.tables.get("measures", ())
         if (row["measure"], row["slice"]) == (draft.metric, label)
     }
     gates = list[Gate]()
     for model, cell in cells.items():
-        row = rows.get(model, {})
+        row = rows.get(model, EMPTY_ROW)
         excess = _excess(as_estimate(cell), cell_value(row.get("calibrated_mean")))
         gate = value_gate(draft, model, label, excess)
         p = cell_value(row.get("p"))

@@ -12,7 +12,8 @@ from os.path import basename
 from typing import cast
 
 from clfeval.compare.gates.limits import Gates
-from clfeval.document import NO_BASELINE, Cell, Document, Gate, Row, Severity
+from clfeval.document import NO_BASELINE, Document, Gate, Severity
+from clfeval.document.cells import Cell, Row
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.formatting import format_deciding_digits, format_p_value
 from clfeval.placeholders import END, OPTION, fill_for_shell

@@ -14,7 +14,8 @@ from clfeval.compare.baseline.read import Labelled, rows_by_label, slice_names, 
 from clfeval.compare.change import MISSING, WORSE, Change
 from clfeval.compare.gates.kinds import FAIL_OVER, FAIL_UNDER, MeasureLimitKind, limit_kind
 from clfeval.compare.gates.limits import LIMITED, Limit
-from clfeval.document import PARTS, Cell, Document, Estimate, Gate, Severity
+from clfeval.document import PARTS, Document, Gate, Severity
+from clfeval.document.cells import Cell, Estimate, as_row, cell_text
 from clfeval.errors import ErrorCollector, UsageError, list_names, quote_word, suggestion
 from clfeval.inference.influence_and_clusters import FEW_CLUSTERS
 from clfeval.measures.catalog import (
@@ -46,10 +47,10 @@ def slice_rows(result: Document, part: str | None) -> Labelled:
     if result.parameters.get("reference") == "all-pairs":
         return rows
     for row in result.tables.get(COMPARISONS, ()):
-        label = str(row["model"])
+        label = row["model"]
         if row["against"] in ("reference", "run") and row["slice"] == part and label in rows:
             name = f"{row['measure']}{DIFFERENCE_SUFFIX}"
-            rows[label] = {**rows[label], name: row["difference"]}
+            rows[label] = as_row({**rows[label], name: row["difference"]})
     return rows
 
 
@@ -201,9 +202,9 @@ def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[st
     slices = None if limit.slices is None else match_slices(limit, slice_names(result))
     for row in rows:
         if not is_difference:
-            yield str(row["model"]), f"{row['largest']} less {row['smallest']}", row["gap"]
-        elif slices is None or str(row["slice"]) in slices:
-            yield str(row["model"]), str(row["slice"]), row["difference"]
+            yield row["model"], f"{row['largest']} less {row['smallest']}", row["gap"]
+        elif slices is None or cell_text(row["slice"]) in slices:
+            yield row["model"], cell_text(row["slice"]), row["difference"]
 
 
 def is_number(cell: Cell) -> bool:

@@ -13,7 +13,7 @@ from clfeval.compare.baseline.read import better_direction, tested_measures
 from clfeval.compare.change import Change, changes_of_independent
 from clfeval.compare.families import adjusted_fdr
 from clfeval.compare.history.file import HistoryLine, HistoryMeasure
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.inference.distributions import critical_value, normal_quantile_array
 from clfeval.inference.scipy_special import special
 from clfeval.records import dataclass, replace
@@ -73,20 +73,22 @@ class ChangePoint:
 
     def row(self, cause: str) -> Row:
         """Return the row of `steps`; cause: what changed at the label."""
-        return {
-            "model": self.model,
-            "measure": self.measure,
-            "since": self.since.label,
-            "cause": cause,
-            "verdict": self.verdict,
-            "first": self.first.label,
-            "until": self.until.label,
-            "old": self.change.old,
-            "new": self.change.new,
-            "difference": self.change.difference,
-            "p": self.change.p,
-            "p_adjusted": self.change.adjusted,
-        }
+        return as_row(
+            {
+                "model": self.model,
+                "measure": self.measure,
+                "since": self.since.label,
+                "cause": cause,
+                "verdict": self.verdict,
+                "first": self.first.label,
+                "until": self.until.label,
+                "old": self.change.old,
+                "new": self.change.new,
+                "difference": self.change.difference,
+                "p": self.change.p,
+                "p_adjusted": self.change.adjusted,
+            }
+        )
 
 
 def change_points(

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
-from clfeval.document import Estimate, refuse_nonfinite, settings_of
+from clfeval.document import refuse_nonfinite, settings_of
+from clfeval.document.cells import Estimate
 from clfeval.errors import Problem, UsageError, bad_option, list_names
 from clfeval.json_schema import JsonSchema
 from clfeval.options.declaration import Opt

@@ -14,7 +14,8 @@ from clfeval.compare.change import Change, changes_of_independent
 from clfeval.compare.history.change_point import change_points
 from clfeval.compare.history.file import HistoryLine, HistoryLines
 from clfeval.compare.history.trend_answer import MODEL, ROWS, SETTINGS, Trend, trend_answer
-from clfeval.document import Cell, Document, Estimate, InputFile, Row
+from clfeval.document import Document, InputFile
+from clfeval.document.cells import Cell, Estimate, Row, as_row
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names
 
@@ -128,7 +129,7 @@ def trend_result(history: HistoryLines, command: str) -> Document:
     accepted = {line.name: line for key, line in history.accepted.items() if key[0] == command}
     marks = _change_marks(series)
     events: list[Row] = [
-        {"label": line.label, "model": line.name, "changed": mark}
+        as_row({"label": line.label, "model": line.name, "changed": mark})
         for line in ordered
         for mark in marks[line.name, line.label]
     ]
@@ -240,18 +241,20 @@ def _history_rows(
         is_accepted = accepted.get(line.name) == line
         for measure, cell in line.measures.items():
             first = Estimate(None, reason="first")
-            yield {
-                "label": line.label,
-                "model": line.name,
-                "measure": measure,
-                "value": cell.estimate,
-                "se": cell.se,
-                "change": next(changes).difference if has_earlier else first,
-                "marks": list(marks[line.name, line.label]),
-                "accepted": is_accepted,
-                "met": line.gates.get(measure),
-                "limit": line.limits.get(measure),
-            }
+            yield as_row(
+                {
+                    "label": line.label,
+                    "model": line.name,
+                    "measure": measure,
+                    "value": cell.estimate,
+                    "se": cell.se,
+                    "change": next(changes).difference if has_earlier else first,
+                    "marks": list(marks[line.name, line.label]),
+                    "accepted": is_accepted,
+                    "met": line.gates.get(measure),
+                    "limit": line.limits.get(measure),
+                }
+            )
 
 
 def _leading_measures(

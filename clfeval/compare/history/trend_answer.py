@@ -17,7 +17,8 @@ from clfeval.compare.change import BETTER, CHANGED, UNDECIDED, WORSE, Change, di
 from clfeval.compare.history.change_point import ChangePoint
 from clfeval.compare.history.file import HistoryLine
 from clfeval.compare.not_excluded import LargestHarm
-from clfeval.document import Answer, Row, as_estimate, cell_value
+from clfeval.document import Answer
+from clfeval.document.cells import Row, as_estimate, cell_text, cell_value
 from clfeval.formatting import (
     format_count,
     format_number,
@@ -70,7 +71,7 @@ class Trend:
     def other_settings(self) -> list[str]:
         """The models whose last line has other settings than its reference."""
         models = {
-            str(row["model"])
+            row["model"]
             for row in self.changes
             if as_estimate(row["difference"]).reason == "other_settings"
         }
@@ -155,7 +156,7 @@ def _cause(trend: Trend, position: int) -> str:
     That the rows changed is left out where they change at each label.
     """
     cause = trend.causes[position]
-    labels = {str(row["label"]) for row in trend.events if row["changed"] == ROWS}
+    labels = {row["label"] for row in trend.events if row["changed"] == ROWS}
     if cause == ROWS and len(labels) == len(trend.labels) - 1:
         return ""
     return WHY.get(cause, f", where {cause} changed" if cause else "")
@@ -211,7 +212,7 @@ def _last_label_answers(trend: Trend) -> Iterator[Answer]:
     changed_before = {point.model for point in trend.points}
     compared = trend.compared
     changed_now = {
-        str(row["model"])
+        row["model"]
         for row in compared
         if row["p_adjusted"] is not None and row["verdict"] in SIGNIFICANT
     }
@@ -222,14 +223,14 @@ def _last_label_answers(trend: Trend) -> Iterator[Answer]:
         return
     labels = dict[str, None]()
     for row in rows:
-        accepted = trend.accepted.get(str(row["model"]))
-        label = str(row["reference"])
+        accepted = trend.accepted.get(row["model"])
+        label = cell_text(row["reference"])
         mark = " (accepted)" if accepted is not None and accepted.label == label else ""
         labels[f"{quote_if_ambiguous(label)}{mark}"] = None
     level = trend.series[str(rows[0]["model"])][0].level or LEVEL
     prevalence = [*_prevalence_answer(rows, level)]
     if prevalence:  # measures that depend on prevalence come later
-        rows.sort(key=lambda row: str(row["measure"]) not in UNMOVED)
+        rows.sort(key=lambda row: row["measure"] not in UNMOVED)
     lead = trend.order[0] if trend.order else None
     if lead in {point.measure for point in trend.points}:
         lead = None
@@ -264,7 +265,7 @@ def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]
         "prevalence": "prevalence",
         "mean_score": f"mean score of {quote_if_ambiguous(model)}",
     }
-    rows = {str(row["measure"]): row for row in changes if row["model"] == model}
+    rows = {row["measure"]: row for row in changes if row["model"] == model}
     change_by_title = dict[str, Change]()
     for measure, title in titles.items():
         if measure in rows:
@@ -321,15 +322,15 @@ def _reference_answer(trend: Trend) -> Iterator[Answer]:
 
 def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     """Yield the sentence on labels at which rows changed, and on those at which models did."""
-    rows = list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == ROWS))
+    rows = list(dict.fromkeys(row["label"] for row in events if row["changed"] == ROWS))
     if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
         yield ROWS_DIFFER_EACH_LABEL
         return
     parts = [f"The rows changed at {join_names(rows)}"] if rows else []
     model_events = [row for row in events if row["changed"] == MODEL]
-    models = dict.fromkeys(str(row["model"]) for row in model_events)
+    models = dict.fromkeys(row["model"] for row in model_events)
     for model in [*models][:3]:
-        changed_at = [str(row["label"]) for row in model_events if row["model"] == model]
+        changed_at = [row["label"] for row in model_events if row["model"] == model]
         name = quote_if_ambiguous(model)
         parts.append(f"{name} changed at {join_names(changed_at)} on unchanged rows")
     if parts:
@@ -350,7 +351,7 @@ def _models_answer(trend: Trend) -> Iterator[Answer]:
     undecided = [row for row in trend.compared if row["verdict"] == UNDECIDED]
     paired = [
         name
-        for name in dict.fromkeys(str(row["model"]) for row in undecided)
+        for name in dict.fromkeys(row["model"] for row in undecided)
         if same_rows(series[name][-1], trend.references[name])
     ]
     if paired:

@@ -9,7 +9,8 @@ from clfeval.counts.files import count_table
 from clfeval.counts.min_cell import hide_small_cells
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.read_files import PATTERNS, counts_digest, scores_by_model
-from clfeval.document import Answer, Document, InputFile, ResultNote, Row
+from clfeval.document import Answer, Document, InputFile, ResultNote
+from clfeval.document.cells import Row, as_row
 from clfeval.errors import DataError, UsageError, format_option
 from clfeval.formatting import format_count
 from clfeval.methods import provenance
@@ -132,13 +133,15 @@ def _model_row(predictions: PredictionCounts, model: ModelColumns, table: pl.Dat
     """Return the row of a model in the table of models."""
     counts = table.filter(table["model"] == model.name)
     single_scores = len(counts) > 0 and counts["lo"].equals(counts["hi"])
-    return {
-        "model": model.name,
-        "kind": "labels" if model.kind == "label" else "scores",
-        "threshold": predictions.thresholds[model.name],
-        "distinct_scores": counts["key"].n_unique() if single_scores else None,
-        "counts": len(counts),
-    }
+    return as_row(
+        {
+            "model": model.name,
+            "kind": "labels" if model.kind == "label" else "scores",
+            "threshold": predictions.thresholds[model.name],
+            "distinct_scores": counts["key"].n_unique() if single_scores else None,
+            "counts": len(counts),
+        }
+    )
 
 
 def _sentence(counts: PredictionCounts, published: PublishedCounts) -> str:

@@ -9,16 +9,8 @@ import numpy as np
 from clfeval import formatting
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
-from clfeval.document import (
-    Answer,
-    Estimate,
-    Row,
-    Rows,
-    as_estimate,
-    cell_number,
-    cell_value,
-    whole_table_rows,
-)
+from clfeval.document import Answer, whole_table_rows
+from clfeval.document.cells import Estimate, Row, Rows, as_estimate, cell_number, cell_value
 from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.estimates import share_estimates
@@ -281,7 +273,7 @@ def _equal_effort_answer(
         text = f"A {side} threshold of {formatting.quote_if_ambiguous(name)} may detect as many."
         return Answer("equal-effort", text, (name,))
     single = max(rows, key=lambda row: cell_number(row["covered"]))
-    name = str(single["model"])
+    name = single["model"]
     detected, flagged = (cell_number(single[column]) for column in ("covered", "effort"))
     threshold = formatting.format_number(cell_number(single["threshold"]))
     as_many = "also " * (flagged == cell_number(pair["effort"]))

@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.inference.proportions import holm
 from clfeval.inference.resampling import random_stream, weighted_difference
@@ -121,13 +121,15 @@ def best_pair_row(ranking: DetectionRanking, pairs: SubsetScores, options: MarsO
     best_pair = pairs.members[0]
     reached = from_units(np.array([pairs.covered[0], pairs.effort[0]]), counts.unit)
     covered, effort = reached.tolist()
-    return {
-        **_compared_sets(counts, best_pair, best_model),
-        "covered": covered,
-        "effort": effort,
-        **_numbers_of_rows(counts, *_discordant_patterns(counts, best_pair, best_model)),
-        "gain": corrected_gain(ranking, pairs, options),
-    }
+    return as_row(
+        {
+            **_compared_sets(counts, best_pair, best_model),
+            "covered": covered,
+            "effort": effort,
+            **_numbers_of_rows(counts, *_discordant_patterns(counts, best_pair, best_model)),
+            "gain": corrected_gain(ranking, pairs, options),
+        }
+    )
 
 
 def _sign_test_rows(
@@ -140,13 +142,15 @@ def _sign_test_rows(
     for subset, patterns, p, p_adjusted in zip(
         members, discordant, p_values, adjusted, strict=True
     ):
-        yield {
-            "kind": kind,
-            **_compared_sets(counts, subset, reference),
-            **_numbers_of_rows(counts, *patterns),
-            "p": p,
-            "p_adjusted": p_adjusted,
-        }
+        yield as_row(
+            {
+                "kind": kind,
+                **_compared_sets(counts, subset, reference),
+                **_numbers_of_rows(counts, *patterns),
+                "p": p,
+                "p_adjusted": p_adjusted,
+            }
+        )
 
 
 def _discordant_patterns(
@@ -159,16 +163,18 @@ def _discordant_patterns(
 
 
 def _compared_sets(counts: TargetCounts, subset: Bools, reference: Bools) -> Row:
-    return {
-        "models": [*compress(counts.models, subset)],
-        "reference": [*compress(counts.models, reference)],
-    }
+    return as_row(
+        {
+            "models": [*compress(counts.models, subset)],
+            "reference": [*compress(counts.models, reference)],
+        }
+    )
 
 
 def _numbers_of_rows(counts: TargetCounts, gained: Bools, lost: Bools) -> Row:
     rows = np.array([counts.hit_n[patterns].sum() for patterns in (gained, lost)])
     first_alone, second_alone = from_units(rows, counts.unit).tolist()
-    return {"first_alone": first_alone, "second_alone": second_alone}
+    return as_row({"first_alone": first_alone, "second_alone": second_alone})
 
 
 def corrected_gain(
@@ -266,12 +272,14 @@ def equal_effort_rows(
         point = _point_of_effort(scores, effort, target)
         if point is not None:
             threshold, covered, flagged = point
-            yield {
-                "model": name,
-                "threshold": threshold,
-                "covered": from_units(np.asarray(covered), unit).item(),
-                "effort": from_units(np.asarray(flagged), unit).item(),
-            }
+            yield as_row(
+                {
+                    "model": name,
+                    "threshold": threshold,
+                    "covered": from_units(np.asarray(covered), unit).item(),
+                    "effort": from_units(np.asarray(flagged), unit).item(),
+                }
+            )
 
 
 def _point_of_effort(

@@ -11,7 +11,8 @@ from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, ResultNote, Row, Rows
+from clfeval.document import Document, ResultNote
+from clfeval.document.cells import Row, Rows, as_row
 from clfeval.errors import unknown_model_error
 from clfeval.methods import provenance
 from clfeval.methods.few_clusters import explain_missing_limits
@@ -110,7 +111,7 @@ def _lead_tables(
 def _slice_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
     """Return the class totals and detections of each slice."""
     return [
-        {"slice": label, **summarize_detections(patterns, options)}
+        as_row({"slice": label, **summarize_detections(patterns, options)})
         for label, patterns in predictions.slices.items()
         if label is not None
     ]
@@ -118,13 +119,14 @@ def _slice_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
 
 def _exclusive_rows(predictions: PredictionCounts, options: MarsOptions) -> Rows:
     """Return the rows of the input that only one model detects, or misses."""
-    return list_exclusive(
+    exclusive = list_exclusive(
         predictions.evaluated,
         options.list,
         target=options.target,
         rule=options.occlusion,
         groups=options.group,
     )
+    return [as_row(cells) for cells in exclusive]
 
 
 def _reference_rows(

@@ -9,7 +9,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts, from_units, limit_in_units
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.influence_and_clusters import FEW_CLUSTERS
 from clfeval.inference.resampling import resampled_counts
 from clfeval.methods.mars.best_subsets import (

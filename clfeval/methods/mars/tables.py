@@ -12,7 +12,8 @@ from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import CELLS, TargetCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
-from clfeval.document import Estimate, ResultNote, Row, Rows
+from clfeval.document import ResultNote
+from clfeval.document.cells import Estimate, Row, Rows, as_row
 from clfeval.document.rows import CellColumns, LazyRows
 from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.inference.proportions import flip_test, sign_test, weighted_sign_test
@@ -328,7 +329,7 @@ def _within_effort_rows(view: TargetSlice, effort: float) -> Iterator[Row]:
     if choice is not None:
         share = view.detected_share(choice)
         corrected = correct_set_within_effort(view.counts, choice, share, effort, view.bootstrap)
-        yield _chosen_subset_row(view, choice, corrected)
+        yield as_row(_chosen_subset_row(view, choice, corrected))
 
 
 def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -446,7 +447,7 @@ def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
         covered = choice.scores.covered[0].item()
         gain = from_units(covered - covered_by_size.get(size - 1, 0), view.counts.unit)
         covered_by_size[size] = max(covered, covered_by_size.get(size, 0))
-        yield _chosen_subset_row(view, choice, corrected, gain=gain)
+        yield as_row(_chosen_subset_row(view, choice, corrected, gain=gain))
 
 
 def sweep_table(

@@ -10,7 +10,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, divide
 from clfeval.counts.buckets import Buckets
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
 from clfeval.measures.probability import MIN_PROBABILITY, brier_of_share, log_loss_of_share

@@ -17,7 +17,7 @@ from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.inference.influence_and_clusters import design_effect, least_effect
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
@@ -232,17 +232,19 @@ def measure_row(
     of_class: str | None = None,
 ) -> Row:
     """Return the row of a measure of a model in a slice, as table `measures` has it."""
-    return {
-        "slice": label,
-        "model": model,
-        "measure": name,
-        "estimator": estimator,
-        "class": of_class,
-        "value": estimate.value,
-        "se": None if isnan(estimate.error) else estimate.error,
-        "method": estimate.method,
-        **({} if estimate.bound is None else {"bound": estimate.bound}),
-    }
+    return as_row(
+        {
+            "slice": label,
+            "model": model,
+            "measure": name,
+            "estimator": estimator,
+            "class": of_class,
+            "value": estimate.value,
+            "se": None if isnan(estimate.error) else estimate.error,
+            "method": estimate.method,
+            **({} if estimate.bound is None else {"bound": estimate.bound}),
+        }
+    )
 
 
 def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:

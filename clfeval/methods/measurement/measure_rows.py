@@ -12,7 +12,8 @@ import numpy as np
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, ResultNote, Row
+from clfeval.document import ResultNote
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.inference.hypothesis_tests import separation_test
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG, find_measure
@@ -290,7 +291,9 @@ def score_measure_rows(
             else _net_benefit_estimate(counts, t, settings, name)
         )
         rows.append(
-            {**measure_row(label, model, measure.name, estimate), **tests.get(measure.name, {})}
+            as_row(
+                {**measure_row(label, model, measure.name, estimate), **tests.get(measure.name, {})}
+            )
         )
     return rows
 
@@ -376,11 +379,7 @@ def sort_measure_rows(
     names = {measure.name: i for i, measure in enumerate(requested)}
     return sorted(
         fill_optional_columns(rows),
-        key=lambda row: (
-            slices[row["slice"]],
-            models[str(row["model"])],
-            names[str(row["measure"])],
-        ),
+        key=lambda row: (slices[row["slice"]], models[row["model"]], names[row["measure"]]),
     )
 
 
@@ -417,7 +416,7 @@ def separation_p_values(
             measure.measure.function, counts.scores, counts.positives, counts.negatives, rng
         )
         if not isnan(p_value):
-            rows[measure.name] = {"method": method, "p": p_value}
+            rows[measure.name] = as_row({"method": method, "p": p_value})
     return rows
 
 
@@ -425,5 +424,7 @@ def fill_optional_columns(rows: Sequence[Row]) -> list[Row]:
     """Return rows of measures with equal columns, None where a row lacks one."""
     present = [key for key in ("bound", *CALIBRATION_COLUMNS) if any(key in row for row in rows)]
     return (
-        [{**row, **{key: row.get(key) for key in present}} for row in rows] if present else [*rows]
+        [as_row({**row, **{key: row.get(key) for key in present}}) for row in rows]
+        if present
+        else [*rows]
     )

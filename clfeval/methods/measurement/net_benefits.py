@@ -13,7 +13,7 @@ from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import RowWeights, largest_weights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.influence_and_clusters import measure_difference
 from clfeval.inference.proportions import score_parts, wilson_limits

@@ -9,7 +9,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row
+from clfeval.document.cells import Row, as_row
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibration_spline import DISTANCES
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
@@ -72,7 +72,7 @@ def _compare_with_simulation(
     for measure in measures:
         columns = _calibrated_columns(measure, counts, values[measure.name], settings.level)
         if columns is not None:
-            rows[measure.name] = {"method": method, **columns}
+            rows[measure.name] = as_row({"method": method, **columns})
     return rows
 
 

@@ -19,7 +19,8 @@ from clfeval.compare.change import (
 )
 from clfeval.compare.families import ALL_PAIRS, family_pairs, joint_maximum_p_values
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
+from clfeval.document import Answer, ResultNote
+from clfeval.document.cells import Estimate, Row, as_estimate, cell_text
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
@@ -130,10 +131,10 @@ def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
     """Return the differences within runs (slices named `prefix`...) by measure, models and run."""
     return {
         (
-            str(row["measure"]),
-            str(row["model"]),
-            str(row["reference"]),
-            str(row["slice"]).removeprefix(prefix),
+            row["measure"],
+            row["model"],
+            cell_text(row["reference"]),
+            cell_text(row["slice"]).removeprefix(prefix),
         ): as_estimate(row["difference"])
         for row in rows
         if row["slice"] is not None and row["against"] == "reference"
@@ -299,7 +300,7 @@ def run_ties(
     rows = run_comparisons(lead_values, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
     tied = {best: True}
     for row in rows:
-        pair = {str(row["model"]), str(row["reference"])}
+        pair = {row["model"], cell_text(row["reference"])}
         if best in pair and row["p"] is not None:
             tied |= dict.fromkeys(pair - {best}, row["verdict"] not in (BETTER, WORSE))
     return tied if len(tied) == len(known_means) else {}
@@ -375,7 +376,7 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     differing = [*kinds[BETTER], *kinds[WORSE]]
     rule = f" ({tests}, adjusted together)" * (len(rows) > 1)
     if len({row["reference"] for row in rows}) > 1:
-        pairs = [(str(row["model"]), str(row["reference"])) for row in differing]
+        pairs = [(row["model"], cell_text(row["reference"])) for row in differing]
         text = f"{len(differing):,} of {formatting.format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(differing) == 1)} significantly in mean {title} over runs{rule}"
         shown_pairs = [  # the better one first
@@ -398,7 +399,7 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     ]
     finding = " and ".join(findings) or f"no model is significantly different from {reference}"
     text = f"By mean {title} over runs, {finding}{rule}."
-    yield Answer("compared", text, tuple(str(row["model"]) for row in differing), lead)
+    yield Answer("compared", text, tuple(row["model"] for row in differing), lead)
 
 
 def run_notes(

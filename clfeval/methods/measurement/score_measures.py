@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.buckets import Buckets
 from clfeval.counts.clusters_and_weights import Owned, RowWeights
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.distributions import tail_probability
 from clfeval.inference.influence_and_clusters import (
     CovarianceEstimate,

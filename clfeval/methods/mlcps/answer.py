@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from clfeval import formatting
-from clfeval.document import Answer, Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Answer, Document
+from clfeval.document.cells import Cell, Row, as_estimate, cell_value
 from clfeval.document.rows import column_values
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
@@ -171,7 +172,7 @@ def _first_model_sentence(
 ) -> str:
     """Return the sentence on the first models, their lead, and models that dominate them."""
     lead = _format_lead(result, score, as_estimate(rows[0].get(score)).value or 0.0)
-    off_front = [str(row["model"]) for row in rows if not row["pareto"]]
+    off_front = [row["model"] for row in rows if not row["pareto"]]
     if off_front and len(rows) == 1:
         dominator = formatting.quote_if_ambiguous(str(rows[0]["dominated_by"]))
         lead += f", but {dominator} dominates it in every metric"
@@ -223,7 +224,7 @@ def _ties_answer(
         yield Answer("significantly-worse", text, tuple(best))
     else:
         names = tuple(str(models[i]["model"]) for i in equal)
-        worse = [name for row in models if (name := str(row["model"])) not in {*best, *names}]
+        worse = [name for row in models if (name := row["model"]) not in {*best, *names}]
         yield Answer("not-significantly-different", formatting.describe_ties(names, worse), names)
 
 
@@ -318,7 +319,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
         for column, change in (("winner_without", "left out"), ("winner_doubled", "doubled")):
             winner = re.sub(_AND_MORE, "", str(row[column] if row[column] is not None else best))
             if winner != best:
-                changes.setdefault((winner, change), []).append(str(row["metric"]))
+                changes.setdefault((winner, change), []).append(row["metric"])
     if changes:
         claims = [
             f"{formatting.quote_if_ambiguous(winner)} is first if "

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, comparison_row, estimate_or_none
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.inference.resampling import percentile_limits, random_stream, significantly_above_zero
 from clfeval.measures import composite_scores
 from clfeval.measures.composite_scores import overall_desirability

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.document import Cell, Document, Estimate, ResultNote, Row, Rows
+from clfeval.document import Document, ResultNote
+from clfeval.document.cells import Cell, Estimate, Row, Rows, as_row
 from clfeval.document.rows import LazyRows
 from clfeval.errors import bad_option, list_names, unknown_model_error
 from clfeval.inference.resampling import percentile_limits, random_stream
@@ -243,22 +244,24 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
     if len(ranking.table.models) <= MOST_PAIRS:
         names = ranking.table.models
         tables["dominance"] = [
-            {"model": names[i], "dominated_by": [names[j] for j in dominating.tolist()]}
+            as_row({"model": names[i], "dominated_by": [names[j] for j in dominating.tolist()]})
             for i, dominating in enumerate(dominators(ranking.better))
             if len(dominating)
         ]
     if splits is not None:
         places = dense_ranks(splits["mlcps"].T).T
         tables["splits"] = [
-            {
-                "split": split,
-                "model": model,
-                **{
-                    name: make_estimate(splits[name][s, i].item(), undefined=("outside_scale",))
-                    for name in ("mlcps", "normalised")
-                },
-                "rank": int(places[s, i]) or None,
-            }
+            as_row(
+                {
+                    "split": split,
+                    "model": model,
+                    **{
+                        name: make_estimate(splits[name][s, i].item(), undefined=("outside_scale",))
+                        for name in ("mlcps", "normalised")
+                    },
+                    "rank": int(places[s, i]) or None,
+                }
+            )
             for s, split in enumerate(ranking.table.splits)
             for i, model in enumerate(ranking.table.models)
         ]
@@ -313,7 +316,7 @@ def _model_row(
         cells["dealbreakers"] = [w.metric for w, d in pairs if d == 0 and w.weight > 0]
     if ranking.first is not None:
         cells["first"] = Estimate(ranking.first[i].item())
-    return {**cells, **split_cells(i)}
+    return as_row({**cells, **split_cells(i)})
 
 
 def _split_cells(splits: Splits | None) -> Callable[[int], dict[str, Cell]]:
@@ -377,7 +380,7 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
         }
         for name, area in zip(("without", "doubled"), areas, strict=True):
             row |= _change_cells(ranking, name, area)
-        rows.append(row)
+        rows.append(as_row(row))
     return rows
 
 
@@ -427,7 +430,7 @@ def _profile_rows(ranking: Ranking) -> Rows:
         if table.sds is not None:  # of the raw value over splits
             sd = table.sds[i, place].item()
             cells["sd"] = sd if sd == sd else None
-        return cells
+        return as_row(cells)
 
     return LazyRows(len(table.models) * n, row)
 
@@ -466,14 +469,16 @@ def _desirability_rows(ranking: Ranking) -> Rows:
     def row(index: int) -> Row:
         i, j = divmod(index, len(wishes))
         d = ranking.desirabilities[i, j].item()
-        return {
-            "model": table.models[i],
-            "metric": wishes[j].metric,
-            "goal": wishes[j].described(),
-            "value": table.values[i, places[j]].item(),
-            "d": Estimate(d),
-            "weight": wishes[j].weight,
-            "dealbreaker": d == 0 and wishes[j].weight > 0,
-        }
+        return as_row(
+            {
+                "model": table.models[i],
+                "metric": wishes[j].metric,
+                "goal": wishes[j].described(),
+                "value": table.values[i, places[j]].item(),
+                "d": Estimate(d),
+                "weight": wishes[j].weight,
+                "dealbreaker": d == 0 and wishes[j].weight > 0,
+            }
+        )
 
     return LazyRows(len(table.models) * len(wishes), row)

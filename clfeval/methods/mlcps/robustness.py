@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.document import Cell, Estimate, ResultNote, Row
+from clfeval.document import ResultNote
+from clfeval.document.cells import Cell, Estimate, Row, as_row
 from clfeval.errors import DataError, list_names
 from clfeval.inference.rank_statistics import kendall_tau_b, spearman
 from clfeval.measures.catalog import equivalence_formula
@@ -159,7 +160,15 @@ def redundant_rows(
             reason = "opposite"
             note += "; one gets better as the other gets worse"
         rows.append(
-            {"first": metrics[i], "second": metrics[j], "why": reason, "r": number, "note": note}
+            as_row(
+                {
+                    "first": metrics[i],
+                    "second": metrics[j],
+                    "why": reason,
+                    "r": number,
+                    "note": note,
+                }
+            )
         )
     return rows
 
@@ -251,20 +260,22 @@ def _agreement_row(names: Sequence[str], measure: str, values: Floats, other_val
         if all(column.all() for column in ranks):  # tied ranks are ties
             row[name] = make_estimate(float(function(*ranks)), undefined=("constant",))
     is_same = tops[0] == tops[1] and bool(tops[0])
-    return {**row, "top_here": tops[0], "top_there": tops[1], "same_top": is_same}
+    return as_row({**row, "top_here": tops[0], "top_there": tops[1], "same_top": is_same})
 
 
 def _rank_rows(names: Sequence[str], values: Floats, other_values: Floats) -> list[Row]:
     ranks = [dense_ranks(column).tolist() for column in (values, other_values)]
     return [
-        {
-            "model": name,
-            "here": make_estimate(x, undefined=("too_few_metrics",)),
-            "there": make_estimate(y, undefined=("too_few_metrics",)),
-            "rank_here": a or None,
-            "rank_there": b or None,
-            "moved": b - a if a and b else None,
-        }
+        as_row(
+            {
+                "model": name,
+                "here": make_estimate(x, undefined=("too_few_metrics",)),
+                "there": make_estimate(y, undefined=("too_few_metrics",)),
+                "rank_here": a or None,
+                "rank_there": b or None,
+                "moved": b - a if a and b else None,
+            }
+        )
         for name, x, y, a, b in zip(
             names, values.tolist(), other_values.tolist(), *ranks, strict=True
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_number, whole_table_rows
+from clfeval.document import Answer, whole_table_rows
+from clfeval.document.cells import Estimate, Row, Rows, as_estimate, cell_number
 from clfeval.formatting import (
     describe_ties,
     format_close,
@@ -52,7 +53,7 @@ def classifier_answer(
     if reference is not None and compared and level is not None:
         answers += reference_answers(compared, "delta", reference, margin, level)
     elif len(leaders) < len(ranked):
-        others = [str(row["model"]) for row in ranked[len(leaders) :]]
+        others = [row["model"] for row in ranked[len(leaders) :]]
         answers.append(_ties_answer(leaders, others, tables.get("best", ()), untested))
     answers += [
         *_curve_answers(whole_table_rows(tables.get("curves", ())), level),
@@ -137,7 +138,7 @@ def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> I
 
 def _chance_level_answers(ranked: Sequence[Row]) -> Iterator[Answer]:
     """Yield sentences on models not different from chance, and on those significantly worse."""
-    deltas = [(str(row["model"]), as_estimate(row["delta"])) for row in ranked]
+    deltas = [(row["model"], as_estimate(row["delta"])) for row in ranked]
     if names := tuple(name for name, delta in deltas if covers_zero(delta)):
         text = f"{join_names(names)} {_is_or_are(names)} not significantly different from chance"
         if 1 < len(names) == len(ranked):
@@ -151,7 +152,7 @@ def _chance_level_answers(ranked: Sequence[Row]) -> Iterator[Answer]:
 
 def _bias_answers(ranked: Sequence[Row], column: str, level: float | None) -> Iterator[Answer]:
     """Yield sentences on significantly biased models: the interval of phi is beyond 0.1."""
-    phis = {str(row["model"]): as_estimate(row[column]) for row in ranked}
+    phis = {row["model"]: as_estimate(row[column]) for row in ranked}
     name = "φ" if column == "phi" else "the mean of φ"
     for code, sign, side in (("biased-positive", 1, "above"), ("biased-negative", -1, "below")):
         limits = {model: phi.low if sign > 0 else phi.high for model, phi in phis.items()}
@@ -283,7 +284,7 @@ def _strongest_feature_answer(strongest: StrongestFeatures, delta: Estimate, cha
 def _tied_features_answer(strongest: StrongestFeatures, size: float, chance: str) -> Answer:
     """Return the sentence on several features with the same |delta|, `size`."""
     rows = strongest.rows
-    names = [str(row["feature"]) for row in rows]
+    names = [row["feature"] for row in rows]
     *words, last = map(quote_if_ambiguous, names)
     if strongest.count > len(names):
         words.append(last)
@@ -297,7 +298,7 @@ def _tied_features_answer(strongest: StrongestFeatures, size: float, chance: str
 
 def _single_feature_answer(row: Row, delta: Estimate, chance: str, level: float) -> Answer:
     """Return the sentence on the feature with the largest |delta|, corrected if it has a cut."""
-    name = str(row["feature"])
+    name = row["feature"]
     rule = row["rule"]
     threshold = row["cut"]
     subject = quote_if_ambiguous(name)
@@ -329,7 +330,7 @@ def _leading_models(ranked: Sequence[Row], column: str) -> list[str]:
     """Return the first model, and those with the same value."""
     values = [_value_or_zero(row[column]) for row in ranked]
     n_equal = sum(isclose(value, values[0], rel_tol=0, abs_tol=EQUAL) for value in values)
-    return [str(row["model"]) for row in ranked[:n_equal]]
+    return [row["model"] for row in ranked[:n_equal]]
 
 
 def _value_or_zero(cell: object) -> float:

@@ -17,7 +17,8 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide, safe_for_product
 from clfeval.counts.features.count import CountedFeatures
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
 from clfeval.counts.patterns import from_units
-from clfeval.document import Document, Estimate, ResultNote, Row, Rows
+from clfeval.document import Document, ResultNote
+from clfeval.document.cells import Estimate, Row, Rows, as_row
 from clfeval.document.rows import LazyRows
 from clfeval.errors import UsageError, list_names
 from clfeval.inference.hypothesis_tests import (
@@ -187,7 +188,7 @@ def feature_table(
         row["implications"] = [rule for rule, _ in implied]
         if places is not None:
             row["selected"] = i in places
-        return row
+        return as_row(row)
 
     return LazyRows(len(ranked.counts), make_row)
 
@@ -280,12 +281,14 @@ def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
     estimates = proportion_estimates(supports, supports, "too_few_rows", level=level)
     cross_fitted = _cross_fitted_features(counts)
     return [
-        {
-            "feature": counts.names[i],
-            "implication": rule,
-            "support": from_units(support, counts.unit),
-            "confidence": Estimate(confidence.value) if cross_fitted[i] else confidence,
-        }
+        as_row(
+            {
+                "feature": counts.names[i],
+                "implication": rule,
+                "support": from_units(support, counts.unit),
+                "confidence": Estimate(confidence.value) if cross_fitted[i] else confidence,
+            }
+        )
         for (i, rule, support), confidence in zip(rules, estimates, strict=True)
     ]
 

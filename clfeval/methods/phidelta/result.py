@@ -9,7 +9,8 @@ from typing import Any, Literal
 from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.evaluated_rows import slice_label
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Document, ResultNote, Row, Rows
+from clfeval.document import Answer, Document, ResultNote
+from clfeval.document.cells import Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.influence_and_clusters import FEWEST_CLUSTERS
 from clfeval.measures.record import BALANCED
@@ -346,7 +347,7 @@ def _add_runs(
     counts = PlaneCounts.from_slices(sample.runs, level)
     rows = run_rows(counts, sample.thresholds)
     values = run_values(counts)
-    tables["runs"] = sorted(rows, key=lambda row: models.index(str(row["model"])))
+    tables["runs"] = sorted(rows, key=lambda row: models.index(row["model"]))
     means = run_means(values, runs, level)
     tables["run_spread"] = spread_rows(values, means)
     comparisons: list[Row] = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, divide, safe_for_products
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.document.rows import CellColumns
 from clfeval.inference.distributions import bisect
 from clfeval.measures.catalog import CATALOG
@@ -52,13 +52,15 @@ Line = tuple[Floats, Floats]  # tp and fp of its points
 def corner_rows(populations: Sequence[Population]) -> list[Row]:
     """Return the four corners at each prevalence: (0, 1), and three that depend on it."""
     return [
-        {
-            "prevalence": population.prevalence,
-            "odds": population.odds,
-            "corner": name,
-            "phi_b": float(phi),
-            "delta_b": float(delta),
-        }
+        as_row(
+            {
+                "prevalence": population.prevalence,
+                "odds": population.odds,
+                "corner": name,
+                "phi_b": float(phi),
+                "delta_b": float(delta),
+            }
+        )
         for population in populations
         for name, rates in CORNERS.items()
         for phi, delta in [phi_delta_at_prevalence(*rates, population.prevalence)]
@@ -87,18 +89,20 @@ def _line_rows(measure: str, value: float, population: Population) -> Iterator[R
     for branch, (tp, fp) in enumerate(isometric_lines(measure, value, p)):
         places = np.stack([*phi_delta(tp, fp), *phi_delta_at_prevalence(tp, fp, p)], axis=1)
         for point, (phi, delta, phi_b, delta_b) in enumerate(places.tolist()):
-            yield {
-                "measure": measure,
-                "value": value,
-                "prevalence": p,
-                "odds": population.odds,
-                "branch": branch,
-                "point": point,
-                "phi": phi,
-                "delta": delta,
-                "phi_b": phi_b,
-                "delta_b": delta_b,
-            }
+            yield as_row(
+                {
+                    "measure": measure,
+                    "value": value,
+                    "prevalence": p,
+                    "odds": population.odds,
+                    "branch": branch,
+                    "point": point,
+                    "phi": phi,
+                    "delta": delta,
+                    "phi_b": phi_b,
+                    "delta_b": delta_b,
+                }
+            )
 
 
 def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
@@ -422,20 +426,22 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
             bias = "low" if abs(mean_phi) <= BIAS else f"towards {_class_side(mean_phi)}"
             variance = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
         rows.append(
-            {
-                "model": model,
-                "runs": delta.runs,
-                "phi_mean": phi.mean,
-                "phi_sd": phi.sd,
-                "delta_mean": mean,
-                "delta_sd": delta.sd,
-                "covariance": covariance,
-                "accuracy_u_mean": Estimate(value, low, high, mean.reason),
-                "accuracy_u_sd": None if delta.sd is None else delta.sd / 2,
-                "bias": bias,
-                "variance": variance,
-                "method": delta.method,
-            }
+            as_row(
+                {
+                    "model": model,
+                    "runs": delta.runs,
+                    "phi_mean": phi.mean,
+                    "phi_sd": phi.sd,
+                    "delta_mean": mean,
+                    "delta_sd": delta.sd,
+                    "covariance": covariance,
+                    "accuracy_u_mean": Estimate(value, low, high, mean.reason),
+                    "accuracy_u_sd": None if delta.sd is None else delta.sd / 2,
+                    "bias": bias,
+                    "variance": variance,
+                    "method": delta.method,
+                }
+            )
         )
     return rows
 

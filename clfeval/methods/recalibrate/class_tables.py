@@ -8,7 +8,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.classes import ClassScores
-from clfeval.document import Row
+from clfeval.document.cells import Row, as_row
 from clfeval.measures.class_calibrators import (
     ClassCalibrator,
     OneVsRestCalibrator,
@@ -38,12 +38,14 @@ def confidence_group_rows(
     for row in calibration_rows(None, model.model, scores.most_probable(), level, Design()):
         low, high = score_limits(row)
         n = np.where((confidence >= low) & (confidence <= high), scores.n, 0)
-        yield {
-            "model": model.model,
-            **{name: row[name] for name in ("bin", "rows", "mean_score")},
-            "mean_recalibrated": float((recalibrated * n).sum() / n.sum()),
-            "observed": row["observed"],
-        }
+        yield as_row(
+            {
+                "model": model.model,
+                **{name: row[name] for name in ("bin", "rows", "mean_score")},
+                "mean_recalibrated": float((recalibrated * n).sum() / n.sum()),
+                "observed": row["observed"],
+            }
+        )
 
 
 def _probabilities_of(calibrator: ClassCalibrator, p: Floats, classes: Ints) -> Floats:
@@ -63,4 +65,6 @@ def class_line_rows(model: ModelRecalibration) -> Iterator[Row]:
         if assessment.method == "one-vs-rest" and isinstance(calibrator, OneVsRestCalibrator):
             lines = zip(calibrator.intercepts.tolist(), calibrator.powers.tolist(), strict=True)
             for label, (intercept, power) in zip(model.classes, lines, strict=True):
-                yield {"model": model.model, "class": label, "intercept": intercept, "power": power}
+                yield as_row(
+                    {"model": model.model, "class": label, "intercept": intercept, "power": power}
+                )

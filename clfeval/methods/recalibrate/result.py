@@ -8,7 +8,8 @@ from typing import Any
 
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, ResultNote, Row
+from clfeval.document import Document, ResultNote
+from clfeval.document.cells import Row
 from clfeval.errors import DataError, UsageError, bad_option, list_names
 from clfeval.formatting import format_count, join_names, quote_if_ambiguous
 from clfeval.methods.provenance import (

@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from clfeval.counts.invalid_rows import raise_found_problems
 from clfeval.counts.settings import input_file, start_fingerprints
-from clfeval.document import Answer, Document, ResultNote, Row
+from clfeval.document import Answer, Document, ResultNote
+from clfeval.document.cells import Row, as_row
 from clfeval.errors import DataError, bad_option, join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
 from clfeval.methods.provenance import build_signature, verdict_notes
@@ -107,15 +108,17 @@ def _applied_calibrators(table: RecalibratedTable) -> CalibratorFile:
 
 def _column_row(name: str, column: CalibratedColumn, facts: ScoreFacts) -> Row:
     """Return the row of an added column."""
-    return {
-        "model": column.stored.model,
-        "method": column.stored.method,
-        "column": name,
-        "rows": facts.rows,
-        "missing": facts.missing,
-        "outside": facts.outside_range,
-        "at_ends": facts.at_ends,
-    }
+    return as_row(
+        {
+            "model": column.stored.model,
+            "method": column.stored.method,
+            "column": name,
+            "rows": facts.rows,
+            "missing": facts.missing,
+            "outside": facts.outside_range,
+            "at_ends": facts.at_ends,
+        }
+    )
 
 
 def _answer(table: RecalibratedTable) -> Answer:

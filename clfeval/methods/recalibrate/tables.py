@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, cell_value
+from clfeval.document.cells import CellsByColumn, Estimate, Row, as_row, cell_value
 from clfeval.measures.calibrators import LogOddsCalibrator
 from clfeval.measures.class_calibrators import (
     AnyCalibrator,
@@ -27,16 +27,18 @@ PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0
 def model_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
     """Return the method in force of each model, its gains, and the losses without it."""
     return [
-        {
-            "model": model.model,
-            "method": model.selected,
-            "verdict": None if model.gain is None else model.gain.verdict,
-            "loss": model.loss,
-            "before": model.losses.get(model.loss),
-            "gain": _gain_cell(model, model.in_force, model.loss),
-            **{f"{loss}_gain": _gain_cell(model, model.in_force, loss) for loss in LOSSES},
-            **_parameter_cells(model.calibrator),
-        }
+        as_row(
+            {
+                "model": model.model,
+                "method": model.selected,
+                "verdict": None if model.gain is None else model.gain.verdict,
+                "loss": model.loss,
+                "before": model.losses.get(model.loss),
+                "gain": _gain_cell(model, model.in_force, model.loss),
+                **{f"{loss}_gain": _gain_cell(model, model.in_force, loss) for loss in LOSSES},
+                **_parameter_cells(model.calibrator),
+            }
+        )
         for model in models
     ]
 
@@ -46,14 +48,16 @@ def method_rows(models: Sequence[ModelRecalibration]) -> Iterator[Row]:
     for model in models:
         for assessment in model.assessments:
             gain = assessment.gains.get(model.loss)
-            yield {
-                "model": model.model,
-                "method": assessment.method,
-                "chosen": assessment.selected,
-                "verdict": None if gain is None else gain.verdict,
-                **{f"{loss}_gain": _gain_cell(model, assessment, loss) for loss in LOSSES},
-                **_parameter_cells(assessment.calibrator),
-            }
+            yield as_row(
+                {
+                    "model": model.model,
+                    "method": assessment.method,
+                    "chosen": assessment.selected,
+                    "verdict": None if gain is None else gain.verdict,
+                    **{f"{loss}_gain": _gain_cell(model, assessment, loss) for loss in LOSSES},
+                    **_parameter_cells(assessment.calibrator),
+                }
+            )
 
 
 def _gain_cell(
@@ -70,7 +74,7 @@ def _gain_cell(
     return Estimate(gain.value, gain.low, gain.high)
 
 
-def _parameter_cells(calibrator: AnyCalibrator | None) -> Row:
+def _parameter_cells(calibrator: AnyCalibrator | None) -> CellsByColumn:
     """Return intercept and powers of a calibrator on log odds, or a power; None of others."""
     names = ("intercept", "power", "complement_power")
     if isinstance(calibrator, TemperatureCalibrator):
@@ -95,12 +99,14 @@ def group_rows(model: ModelRecalibration, counts: ScoreCounts, level: float) -> 
         part = _scores_of_bin(counts, row)
         mean = np.average(recalibrated[part], weights=rows_of_score[part])
         groups.append(
-            {
-                "model": model.model,
-                **{name: row[name] for name in ("bin", "rows", "mean_score")},
-                "mean_recalibrated": float(mean),
-                "observed": row["observed"],
-            }
+            as_row(
+                {
+                    "model": model.model,
+                    **{name: row[name] for name in ("bin", "rows", "mean_score")},
+                    "mean_recalibrated": float(mean),
+                    "observed": row["observed"],
+                }
+            )
         )
     return groups
 
@@ -129,14 +135,16 @@ def mapping_rows(models: Sequence[ModelRecalibration]) -> list[Row]:
         recalibrated = calibrator.calibrate(np.array(PLACES)).tolist()
         limits = _venn_abers_limits(calibrator)
         rows += [
-            {
-                "model": model.model,
-                "method": model.selected,
-                "probability": probability,
-                "recalibrated": value,
-                "low": low,
-                "high": high,
-            }
+            as_row(
+                {
+                    "model": model.model,
+                    "method": model.selected,
+                    "probability": probability,
+                    "recalibrated": value,
+                    "low": low,
+                    "high": high,
+                }
+            )
             for probability, value, (low, high) in zip(PLACES, recalibrated, limits, strict=True)
         ]
     return rows

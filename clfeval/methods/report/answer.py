@@ -7,7 +7,8 @@ from math import isnan
 
 from clfeval.compare.families import POWER, BestSet
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, ResultNote, Row, as_estimate, cell_number, whole_table_rows
+from clfeval.document import Answer, ResultNote, whole_table_rows
+from clfeval.document.cells import Row, as_estimate, cell_number
 from clfeval.document.rows import rows_where
 from clfeval.errors import format_option
 from clfeval.formatting import (
@@ -35,7 +36,7 @@ def score_notes(
     models: Sequence[Row], lost: Mapping[str, float], positive: str
 ) -> Iterator[ResultNote]:
     """Yield warnings on models that rank in reverse, or gave observed outcomes probability 0."""
-    areas = {str(row["model"]): as_estimate(row.get("roc_auc")).high for row in models}
+    areas = {row["model"]: as_estimate(row.get("roc_auc")).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
         verb = "ranks" if len(turned) == 1 else "rank"
@@ -127,13 +128,13 @@ class ModelRanking:
     @property
     def candidates(self) -> list[Row]:
         """The rows of models, with the best one that is compared with the reference first."""
-        rows = {str(row["model"]): row for row in self.rows}
+        rows = {row["model"]: row for row in self.rows}
         return [rows[model] for model in candidates_first([*rows], self.reference)]
 
     @property
     def references(self) -> list[str]:
         """The models that others are compared with."""
-        models = [str(row["model"]) for row in self.models]
+        models = [row["model"] for row in self.models]
         return [model for model in models if is_reference(model, self.reference)]
 
     @property
@@ -142,7 +143,7 @@ class ModelRanking:
 
         With a reference every candidate.
         """
-        models = [str(row["model"]) for row in self.candidates]
+        models = [row["model"] for row in self.candidates]
         if self.references:
             return [model for model in models if model not in self.references]
         ties = {} if self.best_set is None else self.best_set.ties
@@ -160,8 +161,8 @@ ALL_MODELS = ("*",)  # the models of arrays, which need no names
 
 def choose_tested_models(ranking: ModelRanking, requested: Sequence[str]) -> SliceModels:
     """Return the models whose slices are tested; requested: those of --model, if not all."""
-    ranked = [str(row["model"]) for row in ranking.rows]
-    undefined = [str(row["model"]) for row in ranking.models if row["model"] not in ranked]
+    ranked = [row["model"] for row in ranking.rows]
+    undefined = [row["model"] for row in ranking.models if row["model"] not in ranked]
     return SliceModels.from_ranking(
         [*ranked, *undefined],
         ranking.best_set,
@@ -270,7 +271,7 @@ def _best_model_answer(ranking: ModelRanking) -> Answer:
     highest = as_estimate(ranked[0][lead])
     value = highest.value or 0.0
     title = CATALOG[lead].title
-    leaders = [str(row["model"]) for row in ranked if as_estimate(row[lead]).value == value]
+    leaders = [row["model"] for row in ranked if as_estimate(row[lead]).value == value]
     interval = with_interval(value, highest.low, highest.high, ranking.level or 0.95)
     has = "has" if len(leaders) == 1 else "have"
     text = f"{join_names(leaders)} {has} the highest {title}: {interval}."
@@ -287,7 +288,7 @@ def _best_model_answer(ranking: ModelRanking) -> Answer:
         text = f"{text} {ranking.untested}".rstrip()
     else:
         ties = ranking.best_set.ties
-        followers = [str(row["model"]) for row in ranked[len(leaders) :]]
+        followers = [row["model"] for row in ranked[len(leaders) :]]
         tied, worse, untested = (
             [model for model in followers if ties.get(model, True) is tie]
             for tie in (True, False, None)
@@ -312,7 +313,7 @@ def _reversed_answer(ranked: Sequence[Row], level: float | None) -> Answer:
     1 minus the ROC AUC is that of the reversed scores.
     """
     row = ranked[-1]
-    model = str(row["model"])
+    model = row["model"]
     estimate = as_estimate(row["roc_auc"])
     value = estimate.value or 0.0
     title = CATALOG["roc_auc"].title
@@ -333,7 +334,7 @@ def _models_within_bounds(ranking: ModelRanking, leaders: Sequence[str], value: 
     lowest = value - max(bounds.get(model, 0.0) for model in leaders)
     models = list[str]()
     for row in ranking.rows:
-        model = str(row["model"])
+        model = row["model"]
         most = (as_estimate(row[ranking.lead]).value or 0.0) + bounds.get(model, 0.0)
         if most > lowest and model not in leaders:
             models.append(model)
@@ -363,7 +364,7 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     high = top.high
     if high is not None and high - was >= MIN_OPTIMISM:
         high -= bias
-    name = str(first["model"])
+    name = first["model"]
     title = CATALOG[lead].title
     size = format_number(value)
     text = f"Corrected for selection, the {title} of {quote_if_ambiguous(name)} is {size}."

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from clfeval.compare.change import BETTER, WORSE
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Row, Rows
+from clfeval.document import Answer
+from clfeval.document.cells import Row, Rows
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT
 from clfeval.methods.report import calibration_ranges, matched_answer, unpredicted_classes
 from clfeval.methods.report.calibration_answer import ADVICE_CODE, MISCALIBRATED_CODE

@@ -14,7 +14,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, as_estimate
+from clfeval.document.cells import Estimate, Row, as_estimate, as_row
 from clfeval.inference.hypothesis_tests import (
     permuted_positives,
     permuted_tables,
@@ -232,14 +232,16 @@ def _as_good(values: Floats, observed: float, sign: int) -> Floats:
 def _baseline_row(
     metric: str, model: str, value: float, observed: float, p: float, method: str
 ) -> Row:
-    return {
-        "measure": metric,
-        "model": model,
-        "value": None if isnan(value) else 0.0 if abs(value) < _TIE_TOLERANCE else value,
-        "observed": observed,
-        "p": None if isnan(p) else p,
-        "method": method,
-    }
+    return as_row(
+        {
+            "measure": metric,
+            "model": model,
+            "value": None if isnan(value) else 0.0 if abs(value) < _TIE_TOLERANCE else value,
+            "observed": observed,
+            "p": None if isnan(p) else p,
+            "method": method,
+        }
+    )
 
 
 def two_class_baselines(
@@ -263,5 +265,5 @@ def two_class_baselines(
     )
     order = [measure.name for measure in measures]
     return sorted(
-        [*of_labels, *of_scores, *of_constants], key=lambda row: order.index(str(row["measure"]))
+        [*of_labels, *of_scores, *of_constants], key=lambda row: order.index(row["measure"])
     )

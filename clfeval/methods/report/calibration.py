@@ -13,7 +13,7 @@ from clfeval.compare.change import number_or_none
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, Rows
+from clfeval.document.cells import Row, Rows, as_row
 from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.hypothesis_tests import (
@@ -56,15 +56,17 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     }
     smaller = float(np.minimum(2 * tests.p.min(), 1))
     return [
-        {
-            "model": model,
-            "test": name,
-            **{key: number_or_none(getattr(tests, key)[i]) for key in ("statistic", "df", "p")},
-            "p_adjusted": number_or_none(smaller),
-            "method": tests.method,
-            "contradicted": from_units(lost, counts.unit).item(),
-            **(gaps if i and len(tests.gaps) else dict.fromkeys(gaps)),
-        }
+        as_row(
+            {
+                "model": model,
+                "test": name,
+                **{key: number_or_none(getattr(tests, key)[i]) for key in ("statistic", "df", "p")},
+                "p_adjusted": number_or_none(smaller),
+                "method": tests.method,
+                "contradicted": from_units(lost, counts.unit).item(),
+                **(gaps if i and len(tests.gaps) else dict.fromkeys(gaps)),
+            }
+        )
         for i, name in enumerate(TESTS)
     ]
 
@@ -75,7 +77,7 @@ def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
     adjusted = np.where(np.isnan(p), np.nan, holm(np.where(np.isnan(p), 1.0, p).tolist()))
     by_row = np.repeat(adjusted, len(TESTS)).tolist()
     return [
-        {**row, "p_adjusted": number_or_none(p_adjusted)}
+        as_row({**row, "p_adjusted": number_or_none(p_adjusted)})
         for row, p_adjusted in zip(rows, by_row, strict=True)
     ]
 
@@ -267,15 +269,17 @@ def distribution_rows(
     inner = np.searchsorted(counts.scores, edges[1:-1])
     cumulative = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
     return [
-        {
-            "slice": label,
-            "model": model,
-            "class": name,
-            "from": float(edges[i]),
-            "to": float(edges[i + 1]),
-            "rows": from_units(class_rows[i], counts.unit).item(),
-            "share": float(class_rows[i] / class_rows.sum()) if class_rows.any() else None,
-        }
+        as_row(
+            {
+                "slice": label,
+                "model": model,
+                "class": name,
+                "from": float(edges[i]),
+                "to": float(edges[i + 1]),
+                "rows": from_units(class_rows[i], counts.unit).item(),
+                "share": float(class_rows[i] / class_rows.sum()) if class_rows.any() else None,
+            }
+        )
         for name, class_rows in zip(classes, np.diff(cumulative), strict=True)
         for i in range(CURVE_BINS)
     ]

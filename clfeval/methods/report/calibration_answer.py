@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from math import erfc, inf, sqrt
 
 from clfeval.compare.families import BestSet
-from clfeval.document import Answer, Estimate, Row, as_estimate, cell_value
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, Row, as_estimate, as_row, cell_value
 from clfeval.formatting import (
     format_count,
     format_number,
@@ -146,12 +147,12 @@ class _Rivals:
         ties = {} if tested is None else tested.ties
         equivalent = _models_called_well(tests)
         verdicts = {
-            str(row["model"]): _verdict(row, tests, level, equivalent)[0]
+            row["model"]: _verdict(row, tests, level, equivalent)[0]
             for row in ranked[1:]
-            if (row["model"] not in references if references else ties.get(str(row["model"])))
+            if (row["model"] not in references if references else ties.get(row["model"]))
         }
         rows_by_model = {
-            str(row["model"]): rows
+            row["model"]: rows
             for row in tests
             if (rows := cell_value(row.get("contradicted"))) and row["model"] in verdicts
         }
@@ -216,7 +217,7 @@ def _verdict(
     facts = _model_facts(row, level)
     if facts is None:
         return "", "", ""
-    verdict = _judge_model(str(row["model"]), facts, tests, level, equivalent)
+    verdict = _judge_model(row["model"], facts, tests, level, equivalent)
     return verdict, _calibration_sentence(row, verdict, facts, tests, level), facts.measure
 
 
@@ -262,7 +263,7 @@ def _calibration_sentence(
     row: Row, verdict: str, facts: _CalibrationFacts, tests: Sequence[Row], level: float | None
 ) -> str:
     """Return the sentence on the calibration of a model; verdict: on it."""
-    model = str(row["model"])
+    model = row["model"]
     fault = f"its probabilities are {' and '.join(facts.faults)}" if facts.faults else ""
     if verdict in MISCALIBRATIONS:
         fault = _name_fault(fault, _test_of_groups(model, tests), facts.measure)
@@ -280,7 +281,7 @@ def _calibration_sentence(
 
 def _test_of_groups(model: str, tests: Sequence[Row]) -> Row:
     """Return the last test of a model, which is that of groups; empty if it has none."""
-    return next((test for test in reversed(tests) if test["model"] == model), {})
+    return next((test for test in reversed(tests) if test["model"] == model), as_row({}))
 
 
 def _undetected_verdict(facts: _CalibrationFacts, *, is_well: bool, by_clusters: bool) -> str:
@@ -304,7 +305,7 @@ def _equivalent_models(models: Sequence[Row], level: float | None) -> set[str]:
     if level is None or level < EQUIVALENCE_LEVEL:
         return set()
     p_values = {
-        str(row["model"]): max(
+        row["model"]: max(
             _p_of_value_outside(as_estimate(row.get(SLOPE)), *EQUIVALENT_SLOPES, level),
             _p_of_value_outside(
                 as_estimate(row.get(LEVEL)), -EQUIVALENT_SHIFT, EQUIVALENT_SHIFT, level
@@ -338,7 +339,7 @@ def _p_of_value_outside(estimate: Estimate, lowest: float, highest: float, level
 
 def _models_called_well(tests: Sequence[Row]) -> set[str]:
     """Return the models that tests with verdicts call well calibrated."""
-    return {str(test["model"]) for test in tests if test.get("verdict") == VERDICT_WORDS[WELL]}
+    return {test["model"] for test in tests if test.get("verdict") == VERDICT_WORDS[WELL]}
 
 
 def _is_reversed(row: Row) -> bool:
@@ -366,7 +367,7 @@ def with_calibration_verdicts(
         row["model"]: VERDICT_WORDS[_verdict(row, tests, level, equivalent)[0]]
         for row in whole_table
     }
-    return [{**row, "verdict": verdicts.get(row["model"])} for row in tests]
+    return [as_row({**row, "verdict": verdicts.get(row["model"])}) for row in tests]
 
 
 def with_well_calibrated(models: Sequence[Row], tests: Sequence[Row]) -> list[Row]:
@@ -379,7 +380,7 @@ def with_well_calibrated(models: Sequence[Row], tests: Sequence[Row]) -> list[Ro
     for row in models:
         verdict = verdicts.get(row["model"]) if row["slice"] is None else None
         is_well = None if verdict is None else int(verdict == VERDICT_WORDS[WELL])
-        rows.append({**row, "well_calibrated": is_well})
+        rows.append(as_row({**row, "well_calibrated": is_well}))
     return rows
 
 

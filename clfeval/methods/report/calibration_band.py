@@ -11,7 +11,7 @@ from clfeval.arrays import Bools, Counts, Floats, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import from_units
 from clfeval.counts.scores import ScoreCounts, group_starts
-from clfeval.document import Row, Rows
+from clfeval.document.cells import Row, Rows
 from clfeval.document.rows import RowWithLateCells, deferred_rows
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.calibration_spline import LEVELS, fit_spline, row_quantiles

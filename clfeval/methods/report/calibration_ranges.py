@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from clfeval.document import Answer, Row, cell_value
+from clfeval.document import Answer
+from clfeval.document.cells import Row, cell_value
 from clfeval.document.rows import rows_where
 from clfeval.formatting import format_close, format_exact, join_words, quote_if_ambiguous
 from clfeval.measures.calibration_spline import LEVELS

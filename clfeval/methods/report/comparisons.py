@@ -20,7 +20,8 @@ from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, list_changes
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, Estimate, Row, as_estimate, cell_number
+from clfeval.document import Document
+from clfeval.document.cells import Estimate, Row, as_estimate, as_row, cell_number, cell_text
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.hypothesis_tests import cochran_q, mid_p
 from clfeval.methods.measurement.label_measures import effective_class_sizes
@@ -85,7 +86,7 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
 def observed_values(metrics: Sequence[Row]) -> Observed:
     """Return the values of the whole table, by model and measure."""
     return {
-        (str(row["model"]), str(row["measure"])): as_estimate(row["value"])
+        (row["model"], row["measure"]): as_estimate(row["value"])
         for row in metrics
         if row["slice"] is None and row["estimator"] in ESTIMATORS
     }
@@ -190,7 +191,7 @@ def compare_rows(
     measure_names: Callable[[str], Iterable[str]],
 ) -> dict[str, list[Row]]:
     """Return the tables of rows that two models predict differently, for compared models."""
-    names = [(str(row["model"]), str(row["reference"])) for row in comparisons]
+    names = [(row["model"], cell_text(row["reference"])) for row in comparisons]
     pairs = [pair for pair in dict.fromkeys(names) if not {*pair} & {*without_threshold}]
     resolutions = numbers_by_measure(options.resolution, measure_names)
     tables = {
@@ -217,11 +218,11 @@ def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> li
         return rows
     bounded_rows = list[Row]()
     for row in rows:
-        measure = str(row["measure"])
-        bound = bounds.get((measure, str(row["model"])))
+        measure = row["measure"]
+        bound = bounds.get((measure, row["model"]))
         if bound is not None:
-            bound += bounds[measure, str(row["reference"])]
-        bounded_rows.append({**row, "bound": bound})
+            bound += bounds[measure, cell_text(row["reference"])]
+        bounded_rows.append(as_row({**row, "bound": bound}))
     return bounded_rows
 
 
@@ -297,13 +298,15 @@ def _winner_rows(
         estimates.values[best_set.leader].item()
     )  # of labels, where the table has none
     value = values.get((winner, estimates.metric), label_value)
-    yield {
-        "measure": estimates.metric,
-        "model": winner,
-        "value": value,
-        "optimism": best_set.optimism,
-        "corrected": subtract_bias(value, estimates.sign * best_set.optimism),
-    }
+    yield as_row(
+        {
+            "measure": estimates.metric,
+            "model": winner,
+            "value": value,
+            "optimism": best_set.optimism,
+            "corrected": subtract_bias(value, estimates.sign * best_set.optimism),
+        }
+    )
 
 
 def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
@@ -316,14 +319,16 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
         newly_right = int(only_correct[i, j])
         newly_wrong = int(only_correct[j, i])
         is_independent = patterns.clusters is None
-        yield {
-            "model": model,
-            "reference": reference,
-            "newly_right": from_units(newly_right, patterns.unit),
-            "newly_wrong": from_units(newly_wrong, patterns.unit),
-            "p": mid_p(newly_right, newly_wrong) if is_independent else None,
-            "method": "McNemar, mid-p" if is_independent else DEPENDENT,
-        }
+        yield as_row(
+            {
+                "model": model,
+                "reference": reference,
+                "newly_right": from_units(newly_right, patterns.unit),
+                "newly_wrong": from_units(newly_wrong, patterns.unit),
+                "p": mid_p(newly_right, newly_wrong) if is_independent else None,
+                "method": "McNemar, mid-p" if is_independent else DEPENDENT,
+            }
+        )
 
 
 def _cochran_rows(patterns: Patterns, excluded: Collection[str] = ()) -> Iterator[Row]:
@@ -339,14 +344,16 @@ def _cochran_rows(patterns: Patterns, excluded: Collection[str] = ()) -> Iterato
         method = f"{method}, rough: few rows differ" if differ else "no row differs"
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
-    yield {
-        "measure": "accuracy",
-        "models": len(places),
-        "differ": from_units(differ, patterns.unit),
-        "statistic": number_or_none(q),
-        "p": number_or_none(p),
-        "method": method,
-    }
+    yield as_row(
+        {
+            "measure": "accuracy",
+            "models": len(places),
+            "differ": from_units(differ, patterns.unit),
+            "statistic": number_or_none(q),
+            "p": number_or_none(p),
+            "method": method,
+        }
+    )
 
 
 def _resolution_rows(
@@ -359,19 +366,23 @@ def _resolution_rows(
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
     for row in rows:
-        resolution = resolutions.get(str(row["measure"]))
+        resolution = resolutions.get(row["measure"])
         error = row["se"]
         if resolution is not None and isinstance(error, float):
             is_planned = row["detectable"] is not None
             detectable = float(families.detectable_difference(error, level=level))
-            yield {
-                "measure": row["measure"],
-                "model": row["model"],
-                "reference": row["reference"],
-                "detectable": detectable if is_planned else None,
-                "wanted": resolution,
-                "rows_needed": ceil(size * (detectable / resolution) ** 2) if is_planned else None,
-            }
+            yield as_row(
+                {
+                    "measure": row["measure"],
+                    "model": row["model"],
+                    "reference": row["reference"],
+                    "detectable": detectable if is_planned else None,
+                    "wanted": resolution,
+                    "rows_needed": ceil(size * (detectable / resolution) ** 2)
+                    if is_planned
+                    else None,
+                }
+            )
 
 
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
@@ -421,7 +432,7 @@ def average_over_runs(
         for key, rows in rows_by_run.items()
     }
     means = run_means(values, runs, level)
-    models = list(dict.fromkeys(str(row["model"]) for row in result.tables["models"]))
+    models = list(dict.fromkeys(row["model"] for row in result.tables["models"]))
     lead = _lead_of_means(means)
     ties: Mapping[str, bool] = {}
     if level is not None and options.reference is None:
@@ -454,8 +465,8 @@ def _measure_rows_by_run(measures: Sequence[Row], prefix: str) -> RunRows:
     rows_by_run = dict[tuple[str, str], dict[str, Row]]()
     for row in measures:
         if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-            key = str(row["measure"]), str(row["model"])
-            rows_by_run.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
+            key = row["measure"], row["model"]
+            rows_by_run.setdefault(key, {})[cell_text(row["slice"]).removeprefix(prefix)] = row
     return rows_by_run
 
 
@@ -473,26 +484,29 @@ def _run_tables(
     models = [
         row
         if row["slice"] is not None
-        else {
-            **_mean_row(row, mean_of, result.tables["models"]),
-            "tied": ties.get(str(row["model"])),
-        }
+        else as_row(
+            {**_mean_row(row, mean_of, result.tables["models"]), "tied": ties.get(row["model"])}
+        )
         for row in result.tables["models"]
     ]
     runs: list[Row] = [
-        {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
+        as_row(
+            {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
+        )
         for (metric, model), rows in rows_by_run.items()
         for run, row in rows.items()
     ]
     run_spread: list[Row] = [
-        {
-            "measure": mean.metric,
-            "model": mean.model,
-            "runs": mean.runs,
-            "mean": mean.mean,
-            "sd": mean.sd,
-            "method": mean.method,
-        }
+        as_row(
+            {
+                "measure": mean.metric,
+                "model": mean.model,
+                "runs": mean.runs,
+                "mean": mean.mean,
+                "sd": mean.sd,
+                "method": mean.method,
+            }
+        )
         for mean in means
     ]
     return {
@@ -510,11 +524,11 @@ def _measures_over_runs(
     """Return the measures of runs, and means in place of the values of all rows together."""
     measures = list[Row]()  # of one class in the runs only
     for row in rows:
-        mean = mean_of.get((str(row["measure"]), str(row["model"])))
+        mean = mean_of.get((row["measure"], row["model"]))
         if row["slice"] is not None:
             measures.append(row)
         elif mean is not None and row["estimator"] in ESTIMATORS:
-            measures.append({**row, "value": mean.mean, "se": None, "method": mean.method})
+            measures.append(as_row({**row, "value": mean.mean, "se": None, "method": mean.method}))
     return measures
 
 
@@ -527,8 +541,8 @@ def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequen
     ]
     mean_row: dict[str, Any] = {**row}
     for name, cell in row.items():
-        if isinstance(cell, Estimate) and (of_runs := means.get((name, str(row["model"])))):
+        if isinstance(cell, Estimate) and (of_runs := means.get((name, row["model"]))):
             mean_row[name] = of_runs.mean
         elif name in ("tp", "fp", "fn", "tn") and cell is not None:
             mean_row[name] = float(np.mean([cell_number(run_row[name]) for run_row in run_rows]))
-    return mean_row
+    return as_row(mean_row)

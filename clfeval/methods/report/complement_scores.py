@@ -11,7 +11,7 @@ from clfeval.arrays import Floats, Ints
 from clfeval.counts.rows import ScoredRows
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
 from clfeval.measures.probability import given_probabilities, loss_powers
 from clfeval.measures.record import Measure

@@ -9,7 +9,16 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.evaluated_rows import Facets, facet_of, is_binned
-from clfeval.document import Answer, Estimate, Row, as_estimate, cell_value
+from clfeval.document import Answer
+from clfeval.document.cells import (
+    EMPTY_ROW,
+    Estimate,
+    Row,
+    as_estimate,
+    as_row,
+    cell_text,
+    cell_value,
+)
 from clfeval.formatting import format_count, format_number, format_p_value, quote_if_ambiguous
 from clfeval.inference.heterogeneity import FEWEST, random_effects
 from clfeval.inference.proportions import holm
@@ -40,15 +49,15 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
     no draw from the same distribution, so they have no rows.
     Source: Debray et al. 2017, BMJ 356:i6460.
     """
-    labels = {str(row["slice"]) for row in rows if row["slice"] is not None}
+    labels = {cell_text(row["slice"]) for row in rows if row["slice"] is not None}
     binned = {facet_of(label, facets) for label in labels if is_binned(label)}
     slice_values = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
     for row in rows if level is not None else ():
-        value, name, error = as_estimate(row["value"]).value, str(row["measure"]), row["se"]
+        value, name, error = as_estimate(row["value"]).value, row["measure"], row["se"]
         if row["slice"] is None or name not in SCALES or value is None or not error:
             continue
         if name == "calibration_slope" or (value > 0 and (name != "roc_auc" or value < 1)):
-            key = facet_of(str(row["slice"]), facets), name, str(row["model"])
+            key = facet_of(cell_text(row["slice"]), facets), name, row["model"]
             if key[0] in binned:
                 continue
             total_error = hypot(cell_value(error) or 0.0, cell_value(row.get("bound")) or 0.0)
@@ -74,18 +83,20 @@ def _rows(
         if groups.new_low is not None and groups.new_high is not None:
             limits = back(np.array([groups.new_low, groups.new_high])).tolist()
             prediction = Estimate(mean.value, *limits)
-        yield {
-            "by": "*".join(names),
-            "measure": measure,
-            "model": model,
-            "slices": groups.groups,
-            "mean": mean,
-            "prediction": prediction,
-            "tau": Estimate(groups.tau, groups.tau_low, groups.tau_high),
-            "i2": None if np.isnan(groups.i2) else groups.i2,
-            "statistic": groups.q,
-            "p": groups.p,
-        }
+        yield as_row(
+            {
+                "by": "*".join(names),
+                "measure": measure,
+                "model": model,
+                "slices": groups.groups,
+                "mean": mean,
+                "prediction": prediction,
+                "tau": Estimate(groups.tau, groups.tau_low, groups.tau_high),
+                "i2": None if np.isnan(groups.i2) else groups.i2,
+                "statistic": groups.q,
+                "p": groups.p,
+            }
+        )
 
 
 def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: float) -> list[Answer]:
@@ -95,10 +106,12 @@ def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: floa
     """
     tested = [row for row in rows if row["model"] in models]
     adjusted = holm([cell_value(row["p"]) or 0.0 for row in tested])
-    p, row = min(zip(adjusted, tested, strict=True), key=lambda pair: pair[0], default=(1.0, {}))
+    p, row = min(
+        zip(adjusted, tested, strict=True), key=lambda pair: pair[0], default=(1.0, EMPTY_ROW)
+    )
     if not p < 1 - level:
         return []
-    model, title = str(row["model"]), CATALOG[str(row["measure"])].title
+    model, title = row["model"], CATALOG[row["measure"]].title
     groups = cell_value(row["slices"]) or 0
     text = f"Between {format_count(groups, 'value')} of {row['by']}, the {title} of "
     text += f"{quote_if_ambiguous(model)} differs (I² {format_number(cell_value(row['i2']) or 0.0)}"
@@ -107,7 +120,5 @@ def heterogeneity_answer(rows: Sequence[Row], models: Sequence[str], level: floa
     if new.low is not None and new.high is not None:
         text += f"; at a new one, expect {format_number(new.low)} to {format_number(new.high)}"
     return [
-        Answer(
-            "heterogeneity", f"{text}.", (model,), str(row["measure"]), new.value, new.low, new.high
-        )
+        Answer("heterogeneity", f"{text}.", (model,), row["measure"], new.value, new.low, new.high)
     ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.compare.change import BETTER, UNDECIDED, WORSE
-from clfeval.document import Answer, Row, as_estimate, cell_number
+from clfeval.document import Answer
+from clfeval.document.cells import Row, as_estimate, cell_number, cell_text
 from clfeval.formatting import (
     describe_reference,
     format_count,
@@ -57,7 +58,7 @@ def same_specificity_answer(rows: Sequence[Row], reference: str, level: float) -
         texts.append(" ".join(f"{sentence}." for sentence in sentences))
     ranked = (*harms, *gains, *equal)
     difference = as_estimate(ranked[0]["difference"])
-    models = tuple(str(row["model"]) for row in (*harms, *gains))
+    models = tuple(row["model"] for row in (*harms, *gains))
     return Answer(
         CODE,
         texts[0],
@@ -91,13 +92,13 @@ def _operating_point(rows: Sequence[Row], name: str) -> str:
 
 
 def _names(rows: Sequence[Row]) -> str:
-    return join_names([str(row["model"]) for row in rows])
+    return join_names([row["model"] for row in rows])
 
 
 def _significant_sentence(row: Row, level: float) -> str:
     """Return that a model detects significantly more, or fewer, positives."""
-    model = quote_if_ambiguous(str(row["model"]))
-    claim = CLAIMS[str(row["verdict"])]
+    model = quote_if_ambiguous(row["model"])
+    claim = CLAIMS[cell_text(row["verdict"])]
     return f"{model} detects {claim} positives: {_values(row, level)}"
 
 
@@ -127,7 +128,7 @@ def _equal_flagged_sentence(rows: Sequence[Row], name: str) -> list[str]:
     values = [_format_cell(row, "flagged_sensitivity") for row in rows]
     flagged = format_count(cell_number(rows[0]["flagged"]), "row")
     verb = "detects" if len(rows) == 1 else "detect"
-    models = [quote_if_ambiguous(str(row["model"])) for row in rows]
+    models = [quote_if_ambiguous(row["model"]) for row in rows]
     if len(rows) == 1:
         return [f"Flagging as many rows as {name} ({flagged}), {models[0]} {verb} {values[0]}"]
     parts = [f"{model} detects {value}" for model, value in zip(models, values, strict=True)]

@@ -18,7 +18,7 @@ from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, StoredScores
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, Rows
+from clfeval.document.cells import Estimate, Row, Rows, as_row
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.influence_and_clusters import measure_difference
 from clfeval.measures.catalog import CATALOG
@@ -310,25 +310,27 @@ def _curve_row(
     if method == FEW_NEGATIVES:
         undefined = Estimate(None, reason="too_few_rows")
         change = Change(undefined, undefined, undefined)
-    return {
-        "model": curve.model,
-        "reference": reference.name,
-        "specificity": reference.specificity,
-        "sensitivity": None if method == FEW_NEGATIVES else curve.sensitivity,
-        "reference_sensitivity": reference.sensitivity,
-        "difference": change.difference,
-        "p": change.p,
-        "p_adjusted": change.adjusted,
-        "difference_adjusted": change.simultaneous or change.difference,
-        "verdict": change.verdict(MEASURE, level),
-        "method": method,
-        "threshold": curve.threshold,
-        "threshold_sensitivity": sensitivity_at_threshold,
-        "threshold_specificity": specificity_at_threshold,
-        "flagged": from_units(flagged, unit),
-        "flagged_sensitivity": sensitivity_at_flagged,
-        "flagged_difference": sensitivity_at_flagged - reference.sensitivity,
-    }
+    return as_row(
+        {
+            "model": curve.model,
+            "reference": reference.name,
+            "specificity": reference.specificity,
+            "sensitivity": None if method == FEW_NEGATIVES else curve.sensitivity,
+            "reference_sensitivity": reference.sensitivity,
+            "difference": change.difference,
+            "p": change.p,
+            "p_adjusted": change.adjusted,
+            "difference_adjusted": change.simultaneous or change.difference,
+            "verdict": change.verdict(MEASURE, level),
+            "method": method,
+            "threshold": curve.threshold,
+            "threshold_sensitivity": sensitivity_at_threshold,
+            "threshold_specificity": specificity_at_threshold,
+            "flagged": from_units(flagged, unit),
+            "flagged_sensitivity": sensitivity_at_flagged,
+            "flagged_difference": sensitivity_at_flagged - reference.sensitivity,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

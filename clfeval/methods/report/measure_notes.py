@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.counts.sample import Sample
-from clfeval.document import ResultNote, Row, cell_value
+from clfeval.document import ResultNote
+from clfeval.document.cells import Row, cell_value
 from clfeval.methods import provenance
 from clfeval.methods.measurement.measure_rows import caveat_notes
 from clfeval.methods.measurement.requested_measures import NET_BENEFIT, RequestedMeasure
@@ -23,7 +24,7 @@ def smallest_count(sample: Sample) -> int:
 def bounds_of_lead(measures: Sequence[Row], lead: str) -> dict[str, float]:
     """Return how far the leading measure of each model can be from that of the rows."""
     return {
-        str(row["model"]): cell_value(row.get("bound")) or 0.0
+        row["model"]: cell_value(row.get("bound")) or 0.0
         for row in measures
         if row["measure"] == lead
     }

@@ -19,7 +19,7 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import DistinctRows, ScoredRows
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, as_estimate, cell_value
+from clfeval.document.cells import Estimate, Row, as_estimate, cell_value
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
@@ -157,7 +157,7 @@ def group_estimates(
         for j, i in enumerate(all_scores.models)
     }
     rows = {
-        (str(row["model"]), row["measure"]): row
+        (row["model"], row["measure"]): row
         for row in measure_rows
         if row["slice"] is None and as_estimate(row["value"]).value is not None
     }
@@ -554,7 +554,7 @@ def best_by_net_benefit(
     scored = [row for row in rows if as_estimate(row.get(NET_BENEFIT)).value is not None]
     if options.confidence is None or len({row["threshold"] for row in scored}) != 1:
         return None
-    models = [str(row["model"]) for row in scored]
+    models = [row["model"] for row in scored]
     estimates = net_benefit_estimates(sample, models).get(NET_BENEFIT)
     return None if estimates is None else best_of_all_pairs(estimates, options)
 

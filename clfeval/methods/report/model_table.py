@@ -11,7 +11,7 @@ from clfeval.arrays import Counts
 from clfeval.compare.families import BestSet
 from clfeval.counts.patterns import CELLS, from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import CellsByColumn, Estimate, Row, as_row
 from clfeval.methods.measurement.measure_rows import has_scored_model
 from clfeval.methods.measurement.requested_measures import HARD, OF_SCORES
 from clfeval.methods.report import comparisons
@@ -22,24 +22,26 @@ def model_rows(
     measures: Sequence[Row],
     names: Sequence[str],
     best_set: BestSet | None,
-    further_cells: Callable[[str | None, str], Row] = lambda *_: {},
+    further_cells: Callable[[str | None, str], CellsByColumn] = lambda *_: {},
 ) -> list[Row]:
     """Return the rows of the first screen: one per model and slice."""
     values_by_row: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in measures:
         values = values_by_row.setdefault((row["slice"], row["model"]), {})
         if row["estimator"] in comparisons.ESTIMATORS:
-            values[str(row["measure"])] = row["value"]
+            values[row["measure"]] = row["value"]
     undefined = Estimate(None, reason="needs_scores")
     ties = {} if best_set is None else best_set.ties
     return [
-        {
-            "slice": label,
-            "model": model,
-            **further_cells(label, model),
-            **{name: values.get(name, undefined) for name in names},
-            "tied": None if label is not None else ties.get(model),
-        }
+        as_row(
+            {
+                "slice": label,
+                "model": model,
+                **further_cells(label, model),
+                **{name: values.get(name, undefined) for name in names},
+                "tied": None if label is not None else ties.get(model),
+            }
+        )
         for (label, model), values in values_by_row.items()
     ]
 
@@ -57,14 +59,16 @@ def confusion_rows(
     for model, table in zip(models, tables, strict=True):
         totals = table.sum(axis=1)
         for i, j in np.argwhere((table != 0) | with_empty).tolist():
-            yield {
-                "slice": label,
-                "model": model,
-                "truth": classes[i],
-                "predicted": classes[j],
-                "rows": from_units(table[i, j], unit).item(),
-                "share": float(table[i, j] / totals[i]) if totals[i] else None,
-            }
+            yield as_row(
+                {
+                    "slice": label,
+                    "model": model,
+                    "truth": classes[i],
+                    "predicted": classes[j],
+                    "rows": from_units(table[i, j], unit).item(),
+                    "share": float(table[i, j] / totals[i]) if totals[i] else None,
+                }
+            )
 
 
 def two_class_model_rows(
@@ -77,15 +81,17 @@ def two_class_model_rows(
         counts = sample.slices[label]
         table = counts.take([counts.models.index(model)])
         labels_are_known = predictions is None or predictions.knows_labels(label, model)
-        return {
-            "threshold": sample.thresholds.get(model),
-            **{
-                name: table.display_units(name)[0].item()
-                if labels_are_known and (name != "tn" or sample.counts_negatives)
-                else None
-                for name in CELLS
-            },
-        }
+        return as_row(
+            {
+                "threshold": sample.thresholds.get(model),
+                **{
+                    name: table.display_units(name)[0].item()
+                    if labels_are_known and (name != "tn" or sample.counts_negatives)
+                    else None
+                    for name in CELLS
+                },
+            }
+        )
 
     names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
     return model_rows(measures, names, best_set, threshold_and_counts)
@@ -103,14 +109,13 @@ def two_class_confusion_rows(sample: Sample) -> list[Row]:
         rows += [
             row
             for row in confusion_rows(label, counts.models, classes, tables, with_empty=True)
-            if sample.predictions is None
-            or sample.predictions.knows_labels(label, str(row["model"]))
+            if sample.predictions is None or sample.predictions.knows_labels(label, row["model"])
         ]
     if sample.counts_negatives:
         return rows
     negative = classes[1]
     return [
-        {**row, "share": None} if row["truth"] == negative else row
+        as_row({**row, "share": None}) if row["truth"] == negative else row
         for row in rows
         if (row["truth"], row["predicted"]) != (negative, negative)
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
-from clfeval.document import Row
+from clfeval.document.cells import Row, as_row
 from clfeval.inference.influence_and_clusters import (
     confidence_limits,
     influence_covariance,
@@ -187,7 +187,7 @@ def multiclass_probability_rows(
     calibrated = perfect_calibration_values(requested, most_probable, settings, name)
     for part, value in zip(measures, _measure_estimates(measures, kinds, settings), strict=True):
         row = measure_row(label, model, part.metric, value, part.estimator)
-        yield {**row, **calibrated.get(part.metric, {})}
+        yield as_row({**row, **calibrated.get(part.metric, {})})
 
 
 def _multiclass_form(requested: RequestedMeasure) -> Multiclass:

@@ -13,7 +13,8 @@ from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Document, ResultNote, Row, whole_table_rows
+from clfeval.document import Answer, Document, ResultNote, whole_table_rows
+from clfeval.document.cells import Row
 from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
 from clfeval.measures.catalog import CATALOG
@@ -305,7 +306,7 @@ def _label_rows_by_model(
     rows_by_model: RowsByModel = {}
     for label, patterns in labels.items():
         for row in multiclass_label_rows(label, patterns, measures, settings):
-            rows_by_model.setdefault((label, str(row["model"])), []).append(row)
+            rows_by_model.setdefault((label, row["model"]), []).append(row)
     return rows_by_model
 
 
@@ -333,7 +334,7 @@ def _sort_measures(
     rows = list[Row]()
     for label in labels:
         for model in labels[None].models:
-            rows += sorted(rows_by_model[label, model], key=lambda row: order[str(row["measure"])])
+            rows += sorted(rows_by_model[label, model], key=lambda row: order[row["measure"]])
     return fill_optional_columns(rows)
 
 
@@ -525,7 +526,7 @@ def _baseline_table(
     order = [measure.name for measure in measures]
     observed = comparisons.observed_values(rows)
     baselines = class_baselines(all_rows, measures, observed, options.seed)
-    return sorted(baselines, key=lambda row: order.index(str(row["measure"])))
+    return sorted(baselines, key=lambda row: order.index(row["measure"]))
 
 
 def _class_order_answers(predictions: PredictionCounts) -> list[Answer]:

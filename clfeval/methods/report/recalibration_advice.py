@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Row
+from clfeval.document import Answer
+from clfeval.document.cells import Row
 from clfeval.formatting import format_number, quote_if_ambiguous, with_interval
 from clfeval.methods.recalibration.formulas import calibrator_formula, loss_title
 from clfeval.methods.recalibration.method_names import RecalibrationSettings

@@ -10,16 +10,8 @@ from clfeval.compare.families import BestSet
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import (
-    Answer,
-    Document,
-    Estimate,
-    ResultNote,
-    Row,
-    Rows,
-    as_estimate,
-    whole_table_rows,
-)
+from clfeval.document import Answer, Document, ResultNote, whole_table_rows
+from clfeval.document.cells import Estimate, Row, Rows, as_estimate, as_row
 from clfeval.document.rows import RowsBySlice
 from clfeval.errors import UsageError
 from clfeval.methods import provenance
@@ -414,7 +406,7 @@ def _first_screen(
     return [
         row
         if as_estimate(row[NET_BENEFIT]).value is not None
-        else {**row, NET_BENEFIT: Estimate(compared.net_benefit.get(str(row["model"])))}
+        else as_row({**row, NET_BENEFIT: Estimate(compared.net_benefit.get(row["model"]))})
         for row in rows
     ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.errors import bad_option, format_option
 from clfeval.measures.catalog import match_measure
 from clfeval.measures.confusion import Confusion

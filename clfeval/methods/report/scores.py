@@ -13,7 +13,7 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, StoredScores, read_scored_rows
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, Rows, cell_value
+from clfeval.document.cells import Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.methods.curves import decision_rows, isotonic_rows
 from clfeval.methods.estimates import Design
@@ -237,7 +237,7 @@ class _Collected:
         self.digests.append(f"{result.model}{result.digest}")
         self.complements.update(result.complements)
         for row in result.calibration_tests:
-            self.lost[str(row["model"])] = cell_value(row["contradicted"]) or 0.0
+            self.lost[row["model"]] = cell_value(row["contradicted"]) or 0.0
         for measure, influence in result.influence.items():
             self.influence[measure][result.model] = influence
         for (measure, label), influence in result.influence_inside.items():

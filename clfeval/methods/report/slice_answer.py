@@ -7,7 +7,8 @@ from math import inf, log
 
 from clfeval.compare.change import BETTER, CHANGED, WORSE
 from clfeval.compare.families import BestSet
-from clfeval.document import Answer, Row, as_estimate, cell_value
+from clfeval.document import Answer
+from clfeval.document.cells import Row, as_estimate, cell_text, cell_value
 from clfeval.formatting import (
     candidates_first,
     format_count,
@@ -129,11 +130,11 @@ def _harms(slices: Sequence[Row], tested: Sequence[Row], references: Sequence[st
 
     Those of a reference come after those of the models that are compared with it.
     """
-    slice_rows = {(str(row["model"]), str(row["slice"])): row for row in slices}
+    slice_rows = {(row["model"], cell_text(row["slice"])): row for row in slices}
     rows_by_pair = dict[tuple[str, str], list[Row]]()
     for row in tested:
         if row["verdict"] in HARMS:
-            rows_by_pair.setdefault((str(row["model"]), str(row["slice"])), []).append(row)
+            rows_by_pair.setdefault((row["model"], cell_text(row["slice"])), []).append(row)
     harms = list[_Harm]()
     for (model, label), rows in rows_by_pair.items():
         slice_row = slice_rows[model, label]
@@ -237,7 +238,7 @@ def _models_without(
 ) -> list[str]:
     """Return the tested models that are worse in no slice."""
     worse = {harm.model for harm in harms}
-    models = {str(row["model"]) for row in tested}
+    models = {row["model"] for row in tested}
     return [model for model in tested_models.names if model in models and model not in worse]
 
 
@@ -261,7 +262,7 @@ def _are(subjects: Sequence[object]) -> str:
 def _no_harm_answer(tested: Sequence[Row], tested_models: SliceModels) -> Answer:
     """Return that tested models are not worse in any slice, and which drops are not excluded."""
     models = _models_without((), tested, tested_models)
-    slices = list(dict.fromkeys(str(row["slice"]) for row in tested))
+    slices = list(dict.fromkeys(cell_text(row["slice"]) for row in tested))
     place = "the slice" if len(slices) == 1 else f"any of {format_count(len(slices), 'slice')}"
     text = f"{_no_difference(models, tested)} in {place}."
     if tested_models.every and len(models) == len(tested_models.names) > 1:
@@ -294,12 +295,12 @@ def _largest_drop(tested: Sequence[Row]) -> tuple[float, Row | None]:
 
 
 def _measure_id(row: Row) -> str:
-    return str(row["measure"]).partition(":")[0]
+    return row["measure"].partition(":")[0]
 
 
 def _title(row: Row) -> str:
     """Return the title of a measure, of a class with its name."""
-    name, _, settings = str(row["measure"]).partition(":")
+    name, _, settings = row["measure"].partition(":")
     of_class = settings.removeprefix("class=") if settings.startswith("class=") else ""
     title = CATALOG[name].title
     return f"{title} of {printable(of_class)}" if of_class else title

@@ -10,7 +10,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.compare.change import WORSE, Change, number_or_none
 from clfeval.counts.evaluated_rows import Facets, facet_of
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.hypothesis_tests import benjamini_hochberg
 from clfeval.measures.catalog import CATALOG

@@ -18,7 +18,8 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, subtract_part
 from clfeval.counts.evaluated_rows import Facets, facet_of
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, Row, as_estimate, as_row, cell_text
 from clfeval.inference.distributions import student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.label_measures import label_influence
@@ -44,15 +45,15 @@ def slice_values(metrics: Sequence[Row]) -> dict[tuple[str, str], dict[str, Esti
     for row in metrics:
         name = _tested_name(row)
         if row["slice"] is not None and name:
-            key = str(row["model"]), name
-            values.setdefault(key, {})[str(row["slice"])] = as_estimate(row["value"])
+            key = row["model"], name
+            values.setdefault(key, {})[cell_text(row["slice"])] = as_estimate(row["value"])
     return values
 
 
 def _tested_name(row: Row) -> str:
     """Return the measure of a row as slices are tested by it; empty for one of no test."""
     if row["estimator"] in ESTIMATORS:
-        return str(row["measure"])
+        return row["measure"]
     is_recall = row["estimator"] == "class" and row["measure"] == "sensitivity"
     return f"{RECALL}{row['class']}" if is_recall else ""
 
@@ -106,7 +107,7 @@ def complement_estimates(
     """Yield measures of the rows outside a slice, from rows named by `slice`."""
     for row in rows:
         if name := _tested_name(row):
-            key = str(row["slice"]), str(row["model"]), name
+            key = cell_text(row["slice"]), row["model"], name
             yield key, Complement(as_estimate(row["value"]), rho.get(key, 0.0))
 
 
@@ -352,7 +353,7 @@ class SliceEstimates:
         rows.sort(
             key=lambda row: (
                 not row["worse"],
-                -sizes.get((str(row["model"]), str(row["slice"])), 0.0),
+                -sizes.get((row["model"], cell_text(row["slice"])), 0.0),
             )
         )
         tables = {"slices": rows, "extremes": extremes}
@@ -394,27 +395,29 @@ class SliceEstimates:
             if difference.verdict(name, level) == change.WORSE
         ]
         positives_cell = {"positives": positives[label]} if label in positives else {}
-        return {
-            "slice": label,
-            "model": model,
-            "rows": self.sizes[label][0].rows,
-            **positives_cell,
-            **{
-                name: self.values.get((model, name), {}).get(
-                    label, Estimate(None, reason="needs_scores")
-                )
-                for name in usual
-            },
-            "q": min(
-                (
-                    difference.adjusted
-                    for difference in slice_changes.values()
-                    if difference.adjusted is not None
+        return as_row(
+            {
+                "slice": label,
+                "model": model,
+                "rows": self.sizes[label][0].rows,
+                **positives_cell,
+                **{
+                    name: self.values.get((model, name), {}).get(
+                        label, Estimate(None, reason="needs_scores")
+                    )
+                    for name in usual
+                },
+                "q": min(
+                    (
+                        difference.adjusted
+                        for difference in slice_changes.values()
+                        if difference.adjusted is not None
+                    ),
+                    default=None,
                 ),
-                default=None,
-            ),
-            "worse": worse,
-        }
+                "worse": worse,
+            }
+        )
 
     def _enough(self, label: str, metric: str) -> bool:
         """Return whether a slice and the other rows have enough rows to test a measure."""
@@ -466,22 +469,24 @@ class SliceEstimates:
             wider = float(quantile / student_quantile(df, level=self.level))
         rho = -1.0 if any(self.sizes[label][0].spans for label in labels) else 0.0
         d, low, high = map(float, change.square_and_add(limits[:, top], limits[:, last], rho))
-        return {
-            "measure": measure.name,
-            "model": model,
-            "largest": labels[top],
-            "smallest": labels[last],
-            "gap": change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d)),
-            "slices": len(labels),
-        }
+        return as_row(
+            {
+                "measure": measure.name,
+                "model": model,
+                "largest": labels[top],
+                "smallest": labels[last],
+                "gap": change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d)),
+                "slices": len(labels),
+            }
+        )
 
 
 def _harm_sizes(compared: Sequence[Row], slices: Sequence[Row]) -> dict[tuple[str, str], float]:
     """Return the size of the largest harm of each model and slice; slices: their table."""
-    rows = {(str(row["model"]), str(row["slice"])): row for row in slices}
+    rows = {(row["model"], cell_text(row["slice"])): row for row in slices}
     sizes = dict[tuple[str, str], float]()
     for row in compared:
         if row["verdict"] == change.WORSE:
-            key = str(row["model"]), str(row["slice"])
+            key = row["model"], cell_text(row["slice"])
             sizes[key] = max(sizes.get(key, 0.0), harm_size(row, rows[key]))
     return sizes

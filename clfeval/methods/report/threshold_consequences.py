@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clfeval.document import Answer, Row, as_estimate, cell_number
+from clfeval.document import Answer
+from clfeval.document.cells import Row, as_estimate, cell_number
 from clfeval.formatting import format_close, quote_if_ambiguous
 from clfeval.methods.other_prevalences import net_benefit_clause, prevalence_phrase
 
@@ -13,7 +14,7 @@ MANY_ALARMS = 10  # per case; from here on without decimals
 
 def consequence_answer(row: Row) -> Answer:
     """Return the sentence on people flagged and cases detected; row: of `prevalence_rows`."""
-    name = str(row["model"])
+    name = row["model"]
     names = ("ppv", "sensitivity", "alarms", "alarms_per_case")
     ppv, sensitivity, alarms, per_case = (as_estimate(row[key]) for key in names)
     phrase = prevalence_phrase(row)

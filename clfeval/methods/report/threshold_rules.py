@@ -9,7 +9,8 @@ from functools import partial
 from math import isfinite, isnan
 
 from clfeval import formatting
-from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_number
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, Row, Rows, as_estimate, cell_number, cell_text
 from clfeval.errors import UsageError, bad_option, format_option
 from clfeval.measures.catalog import CATALOG, normalize_name
 from clfeval.measures.odds import OutcomeCosts
@@ -256,7 +257,7 @@ def _first_and_last(rows: Sequence[Row]) -> list[Row]:
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
     """Return the first of the given models that has rows, else the first that has any."""
-    with_rows = [str(row["model"]) for row in rows]
+    with_rows = [row["model"] for row in rows]
     return next(
         (model for model in models if model in with_rows), with_rows[0] if with_rows else None
     )
@@ -275,16 +276,16 @@ def _model_answers(
         if further > 0 and i == MOST - 1:
             count = formatting.format_count(further, "more rule")
             answer = replace(answer, text=f"{answer.text} The table below has {count}.")
-        yield str(row["chosen_by"]), answer
+        yield cell_text(row["chosen_by"]), answer
 
 
 def _threshold_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the threshold of a rule, and values expected on new data."""
-    model = str(row["model"])
+    model = row["model"]
     name = formatting.quote_if_ambiguous(model)
     rule = _name_rule(row, level)
     corrected, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
-    measure = str(row["measure"]).partition(":")[0]
+    measure = row["measure"].partition(":")[0]
     if row["rule"] is None:
         reason = "" if value.reason == UNMET else ", which is undefined at every threshold"
         text = _at_its_prevalence(row, f"No threshold of {name} has {rule}{reason}.")
@@ -310,7 +311,7 @@ def _threshold_answer(row: Row, level: float) -> Answer:
 
 def _at_its_prevalence(row: Row, text: str) -> str:
     """Return a sentence that names the prevalence if its rule depends on it."""
-    names = (str(row["measure"]), _limited_measure(row))
+    names = (row["measure"], _limited_measure(row))
     dependent = [name for name in names if name and not CATALOG[name.partition(":")[0]].invariant]
     if not dependent or row["prevalence"] is None:
         return text
@@ -319,7 +320,7 @@ def _at_its_prevalence(row: Row, text: str) -> str:
 
 def _limited_measure(row: Row) -> str:
     """Return the name of the measure that the rule limits; empty for other rules."""
-    name, comparison, _ = re.split("(>=|<=|$)", str(row["chosen_by"]), maxsplit=1)
+    name, comparison, _ = re.split("(>=|<=|$)", cell_text(row["chosen_by"]), maxsplit=1)
     return name.removesuffix(".low").removesuffix(".high") if comparison else ""
 
 
@@ -351,7 +352,7 @@ def _limit_phrase(row: Row, limited: Estimate, level: float) -> tuple[str, str]:
     if not row["misses_limit"]:
         return phrase, ""
     text = f" The expected {title} misses the limit of {limit:g}"
-    name, _, number = str(row["chosen_by"]).partition(">=" if is_lower else "<=")
+    name, _, number = cell_text(row["chosen_by"]).partition(">=" if is_lower else "<=")
     if name in SAFE:
         safe = f"{name}{'.low>=' if is_lower else '.high<='}{number}"
         text += f"; choose '{safe}' for {_format_confidence(level)} confidence"
@@ -360,7 +361,7 @@ def _limit_phrase(row: Row, limited: Estimate, level: float) -> tuple[str, str]:
 
 def _parse_limit(row: Row) -> tuple[str, bool, float]:
     """Return the title of the limited measure, whether the limit is a lower one, and the limit."""
-    rule = str(row["chosen_by"])
+    rule = cell_text(row["chosen_by"])
     is_lower = ">=" in rule
     name, _, bound = rule.partition(">=" if is_lower else "<=")
     measure = name.removesuffix(".low").removesuffix(".high").partition(":")[0]
@@ -369,7 +370,7 @@ def _parse_limit(row: Row) -> tuple[str, bool, float]:
 
 def _name_rule(row: Row, level: float) -> str:
     """Return the phrase for a rule."""
-    rule = str(row["chosen_by"])
+    rule = cell_text(row["chosen_by"])
     title, _, limit = _parse_limit(row)
     if limit == limit:
         if not rule.partition("=")[0][:-1].endswith(SAFE_SUFFIXES):
@@ -388,7 +389,7 @@ def _format_confidence(level: float) -> str:
 
 def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
-    model, code = str(row["model"]), "abstention"
+    model, code = row["model"], "abstention"
     name = formatting.quote_if_ambiguous(model)
     accuracy = as_estimate(row["accuracy"])
     accuracy_of_all = as_estimate(row["accuracy_of_all"])
@@ -396,7 +397,7 @@ def _abstention_answer(row: Row, level: float) -> Answer:
     if coverage is None or accuracy_of_all.value is None:
         reason = NOWHERE.get(str(accuracy.reason), "its threshold is unknown")
         return Answer(code, f"{name} abstains on no row: {reason}.", (model,))
-    costs = str(row["chosen_by"]).startswith("cost")
+    costs = cell_text(row["chosen_by"]).startswith("cost")
     if accuracy.value is None:
         return Answer(code, f"{name} abstains on every row.", (model,))
     if coverage == 1:

@@ -13,7 +13,7 @@ from clfeval.counts.clusters_and_weights import largest_weights, table_products
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, as_estimate, cell_number
+from clfeval.document.cells import CellsByColumn, Estimate, Row, as_estimate, as_row, cell_number
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.calibration import DIGITS, risk_coverage_area
@@ -132,19 +132,21 @@ def cutoff_rows(
     rows = list[Row]()
     population = _population_cells(choice.observed, elsewhere)
     for i, rule in enumerate(rules):
-        names = {"slice": label, "model": model, "chosen_by": rule.name, **population}
+        names = as_row({"slice": label, "model": model, "chosen_by": rule.name, **population})
         has_point = choice.positions[i] >= 0
         reason = None if has_point else _explain_unmet(rule, choice.points)
         reason = INFINITE if choice.unknown[i] == INFINITE else reason
         if reason is not None:
-            rows.append({**names, **_unmet_cells(rule, reason)})
+            rows.append(as_row({**names, **_unmet_cells(rule, reason)}))
         else:
             table = _RuleTables(settings, choice, elsewhere)
-            rows.append({**names, **_chosen_cells(rule, i, table)})
+            rows.append(as_row({**names, **_chosen_cells(rule, i, table)}))
     return rows
 
 
-def _population_cells(table: ConfusionCounts, elsewhere: EstimatesAtPrevalence | None) -> Row:
+def _population_cells(
+    table: ConfusionCounts, elsewhere: EstimatesAtPrevalence | None
+) -> CellsByColumn:
     """Return the cells of the population in which chosen thresholds are evaluated."""
     if elsewhere is not None:
         return population_cells("target", elsewhere.population)
@@ -195,7 +197,7 @@ class _RuleTables:
         ]
 
 
-def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
+def _unmet_cells(rule: ThresholdRule, reason: str) -> CellsByColumn:
     """Return the cells of a rule that chooses no threshold."""
     undefined = Estimate(None, reason=reason)
     empty = ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)
@@ -210,7 +212,7 @@ def _unmet_cells(rule: ThresholdRule, reason: str) -> Row:
     }
 
 
-def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> Row:
+def _chosen_cells(rule: ThresholdRule, i: int, tables: _RuleTables) -> CellsByColumn:
     """Return the cells of the threshold that rule i chooses."""
     choice, settings = tables.choice, tables.settings
     points, position = choice.points, choice.positions[i].item()
@@ -355,16 +357,18 @@ def abstention_rows(
         threshold, reason = _zone_threshold(zone, counts, cut)
         if threshold is None:
             none = Estimate(None, reason=reason)
-            columns: Row = {key: none if key in ESTIMATED else None for key in ABSTENTION_COLUMNS}
+            columns: CellsByColumn = {
+                key: none if key in ESTIMATED else None for key in ABSTENTION_COLUMNS
+            }
         else:
             columns = _zone_columns(zone, counts, threshold, settings)
-        rows.append({**subject, **columns})
+        rows.append(as_row({**subject, **columns}))
     return rows
 
 
 def _zone_columns(
     zone: AbstentionZone, counts: ScoreCounts, threshold: float, settings: IntervalSettings
-) -> Row:
+) -> CellsByColumn:
     """Return the measures of predictions outside a zone around a threshold."""
     first, last, low, high = _zone_ends(zone, counts, threshold)
     index = np.arange(len(counts.scores))
@@ -409,13 +413,15 @@ def risk_rows(
     if limit != "all" and len(places) > limit:
         places = np.unique(np.searchsorted(rows, np.linspace(rows[0], rows[-1], limit)))
     for i in np.minimum(places, distance_count - 1).tolist():
-        yield {
-            "slice": label,
-            "model": model,
-            "distance": float(-negative_distances[i]),
-            "coverage": float(rows[i] / rows[-1]),
-            "risk": float(errors_beyond[i] / rows[i]),
-        }
+        yield as_row(
+            {
+                "slice": label,
+                "model": model,
+                "distance": float(-negative_distances[i]),
+                "coverage": float(rows[i] / rows[-1]),
+                "risk": float(errors_beyond[i] / rows[i]),
+            }
+        )
 
 
 def _zone_threshold(
@@ -567,7 +573,7 @@ def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Ro
         row, table = models[i], sample.slices[None].take([i])
         cut = None if row["threshold"] is None else cell_number(row["threshold"])
         risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
-        used.append(UsedThreshold(str(row["model"]), None, cut, table, table, risk))
+        used.append(UsedThreshold(row["model"], None, cut, table, table, risk))
     return _prevalence_rows(sample, options, used)
 
 

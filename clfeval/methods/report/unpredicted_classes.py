@@ -9,7 +9,8 @@ import numpy as np
 from clfeval.arrays import Counts
 from clfeval.counts.patterns import from_units
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate, cell_number
+from clfeval.document import Answer, ResultNote
+from clfeval.document.cells import CellsByColumn, Estimate, Row, as_estimate, cell_number
 from clfeval.formatting import (
     format_count,
     format_exact,
@@ -133,12 +134,12 @@ def _count_rows(rows: float) -> str:
     return format_count(float(rows), "row") if rows >= 0.5 else f"{rows:.2g} rows"
 
 
-def lowest_recall_cells(measures: Sequence[Row]) -> dict[tuple[object, object], Row]:
+def lowest_recall_cells(measures: Sequence[Row]) -> dict[tuple[object, object], CellsByColumn]:
     """Return the lowest recall of the classes with its class, by slice and model; first of ties.
 
     It has no interval: that of the class would ignore that the lowest one was selected.
     """
-    lowest: dict[tuple[object, object], Row] = {}
+    lowest: dict[tuple[object, object], CellsByColumn] = {}
     for row in measures:
         recall = as_estimate(row["value"]).value
         if row["estimator"] != "class" or row["measure"] != "sensitivity" or recall is None:
@@ -150,4 +151,7 @@ def lowest_recall_cells(measures: Sequence[Row]) -> dict[tuple[object, object], 
     return lowest
 
 
-UNKNOWN: Row = {"lowest_recall": Estimate(None, reason="too_few_rows"), "lowest_recall_class": None}
+UNKNOWN: CellsByColumn = {
+    "lowest_recall": Estimate(None, reason="too_few_rows"),
+    "lowest_recall_class": None,
+}

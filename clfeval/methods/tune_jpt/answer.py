@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
-from clfeval.document import (
-    Answer,
+from clfeval.document import Answer, comparable_rows
+from clfeval.document.cells import (
     Cell,
     Estimate,
     Row,
     Rows,
     as_estimate,
     cell_number,
-    comparable_rows,
+    cell_text,
     sort_value,
 )
 from clfeval.formatting import (
@@ -78,7 +78,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
 def _reference_answers(compared: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
     """Yield the sentences on models compared with the reference, population by population."""
     reference = str(parameters["reference"])
-    for measure in dict.fromkeys(str(row["measure"]) for row in compared):
+    for measure in dict.fromkeys(row["measure"] for row in compared):
         margin = (parameters["margin"] or {}).get(measure.partition(":")[0])
         yield from reference_answers(compared, measure, reference, margin, parameters["level"])
 
@@ -196,8 +196,8 @@ class TuneAnswers:
         name = str(rows[0]["model"])
         title = CATALOG[str(self.parameters["led_by"])].title
         tested = [row for row in rows[1:] if row["tied"] is not None]
-        tied = [str(row["model"]) for row in tested if row["tied"]]
-        worse = [str(row["model"]) for row in tested if not row["tied"]]
+        tied = [row["model"] for row in tested if row["tied"]]
+        worse = [row["model"] for row in tested if not row["tied"]]
         text = f"{quote_if_ambiguous(name)} has the highest {title}"
         ties = describe_ties(tied, worse, most=NAMES)
         text += f". {ties}" if ties else "; this lead is not tested for significance."
@@ -217,11 +217,11 @@ class TuneAnswers:
         contest = self._winner_row(rows)
         if contest is None:
             names = _leading_models(values, self._sign)
-            cells = {str(row["model"]): as_estimate(row.get(str(self.measure))) for row in rows}
+            cells = {row["model"]: as_estimate(row.get(str(self.measure))) for row in rows}
             return LeadingModels(names, cells[names[0]], only=len(values) == 1) if names else None
         if contest["leader"] is None:
             return None
-        names = _leading_models(values, self._sign) or (str(contest["leader"]),)
+        names = _leading_models(values, self._sign) or (cell_text(contest["leader"]),)
         tied_names = contest["tied"] if isinstance(contest["tied"], list) else []
         is_tested = self.parameters.get("interval") != "none"
         others = [name for name in values if name not in names and is_tested]
@@ -238,7 +238,7 @@ class TuneAnswers:
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
             return
-        leader = quote_if_ambiguous(str(contest["leader"]))
+        leader = quote_if_ambiguous(cell_text(contest["leader"]))
         verdict = contest["verdict"]
         equivalent = _names_in(contest["equivalent"])
         claim = f"{leader} is not worse than any other model by this margin"
@@ -275,7 +275,7 @@ class TuneAnswers:
         return "lowest" if self._sign < 0 else "highest"
 
     def _values(self, rows: Sequence[Row]) -> dict[str, float]:
-        sizes = {str(row["model"]): sort_value(row.get(str(self.measure))) for row in rows}
+        sizes = {row["model"]: sort_value(row.get(str(self.measure))) for row in rows}
         return {name: size for name, size in sizes.items() if size is not None}
 
     def _best_model_answer(
@@ -379,7 +379,7 @@ class TuneAnswers:
         runs: list[tuple[tuple[str, ...], Row]] = []
         for row in swept:
             values = self._values(rows_by_ratio.get(row["ratio"], ()))
-            leaders = _leading_models(values, self._sign) or (str(row["leader"]),)
+            leaders = _leading_models(values, self._sign) or (cell_text(row["leader"]),)
             remaining = tuple(name for name in runs[-1][0] if name in leaders) if runs else ()
             if remaining:
                 runs[-1] = remaining, runs[-1][1]

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.counts.sample import Sample
-from clfeval.document import Estimate, Row, Rows
+from clfeval.document.cells import Estimate, Row, Rows, as_row
 from clfeval.inference.distributions import bisect
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure, Population
@@ -336,13 +336,15 @@ def crossover_rows(
     pair_of_cells = np.concatenate([crossings.pair, uncrossed])
     for place in np.argsort(pair_of_cells, kind="stable").tolist():
         i, j = pairs[pair_of_cells[place]].tolist()
-        yield {
-            "slice": labels[i // k],
-            "measure": contest.measure.id,
-            "first": names[i],
-            "second": names[j],
-            **cells[place],
-        }
+        yield as_row(
+            {
+                "slice": labels[i // k],
+                "measure": contest.measure.id,
+                "first": names[i],
+                "second": names[j],
+                **cells[place],
+            }
+        )
 
 
 def _crossing_cells(contest: PairwiseComparison, crossings: Crossings) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from clfeval.compare.families import adjusted_family, family_pairs, reference_ro
 from clfeval.compare.paired_estimates import RateCovariance, RateEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row, as_row
 from clfeval.inference.distributions import simultaneous_level
 from clfeval.inference.influence_and_clusters import mean_covariance
 from clfeval.measures.catalog import CATALOG
@@ -223,7 +223,7 @@ def winner_rows(
         }
         if margin is not None:
             row |= _margin_cells(leader.lead_estimates(), margin)
-        yield row
+        yield as_row(row)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

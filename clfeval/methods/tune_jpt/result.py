@@ -14,7 +14,8 @@ import numpy as np
 from clfeval.arrays import MOST
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
-from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_value
+from clfeval.document import Document, InputFile, ResultNote
+from clfeval.document.cells import Row, Rows, sort_value
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model_error
 from clfeval.formatting import format_class_ratio, format_rows, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG

@@ -13,7 +13,7 @@ from clfeval.arrays import Floats
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, Rows, cell_number
+from clfeval.document.cells import Estimate, Row, Rows, as_row, cell_number
 from clfeval.document.rows import RowsBySlice, deferred_rows
 from clfeval.inference.influence_and_clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
@@ -117,7 +117,7 @@ def range_rows(tuner: TunedModels, limits: tuple[float, float]) -> list[Row]:
                 extreme_cells = Cells.picked(tuner.counts, [i], np.array([ratio]))
                 row[side] = tuner.estimates(name, extreme_cells)[0]
                 row[f"{side}_at"] = at_limit.get(ratio, ratio / (1 + ratio))
-            rows.append(row)
+            rows.append(as_row(row))
     return rows
 
 
@@ -143,12 +143,14 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
             undefined = np.isnan(formula(cells.tuned)[0])
             values = np.full(len(ratios), np.nan) if undefined else formula(tables)
             rows.append(
-                {
-                    "slice": tuner.labels[i],
-                    "model": model,
-                    "measure": name,
-                    **_distribution_cells(values, options.level),
-                }
+                as_row(
+                    {
+                        "slice": tuner.labels[i],
+                        "model": model,
+                        "measure": name,
+                        **_distribution_cells(values, options.level),
+                    }
+                )
             )
     return rows
 
@@ -329,7 +331,7 @@ def _usable_threshold_rows(
                 threshold = threshold._replace(risk=threshold.threshold)
             used.append(threshold)
         rows += [
-            {**row, "tied": order.ties.get(str(row["model"]))}
+            as_row({**row, "tied": order.ties.get(row["model"])})
             for row in prevalence_rows(sample, options, [place], used)
         ]
     return rows
@@ -423,19 +425,21 @@ def _rule_rows(
         place = int(thresholds.choice.positions[i])
         table = Confusion(tables.tp[i], tables.fp[i], tables.fn[i], tables.tn[i])
         best = _best_estimate(rule, table, curve, place)
-        yield {
-            "slice": thresholds.label,
-            "model": thresholds.model,
-            "measure": rule.name,
-            "population": kind,
-            "prevalence": population.prevalence,
-            "odds": population.odds,
-            "ratio": population.ratio,
-            **_threshold_cells(curve, place),
-            "value": best,
-            **_fixed_threshold_cells(rule, *thresholds.fixed),
-            "corrected": corrected[i] if place >= 0 else best,
-        }
+        yield as_row(
+            {
+                "slice": thresholds.label,
+                "model": thresholds.model,
+                "measure": rule.name,
+                "population": kind,
+                "prevalence": population.prevalence,
+                "odds": population.odds,
+                "ratio": population.ratio,
+                **_threshold_cells(curve, place),
+                "value": best,
+                **_fixed_threshold_cells(rule, *thresholds.fixed),
+                "corrected": corrected[i] if place >= 0 else best,
+            }
+        )
 
 
 def _best_estimate(
@@ -497,8 +501,9 @@ def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     cutoffs: dict[tuple[str, str], dict[float, Row]] = {}
     for row in rows:
         if row["slice"] is None and row["rule"] is not None:
-            by_ratio = cutoffs.setdefault((str(row["model"]), str(row["measure"])), {})
-            by_ratio.setdefault(cell_number(row["ratio"]), {name: row[name] for name in names})
+            by_ratio = cutoffs.setdefault((row["model"], row["measure"]), {})
+            cells = {name: row[name] for name in names}
+            by_ratio.setdefault(cell_number(row["ratio"]), as_row(cells))
     return [by_ratio[ratio] for by_ratio in cutoffs.values() for ratio in sorted(by_ratio)]
 
 

@@ -222,7 +222,7 @@ def _radars(best: BestModels, metrics: Sequence[str]) -> Chart:
 def _scatter(best: BestModels) -> Iterator[Chart]:
     """Yield the spread of the metrics by MLcps: letters for the best models, dots for others."""
     series = [
-        Series(str(row["model"]), ((point,),), letter=letter)
+        Series(row["model"], ((point,),), letter=letter)
         for letter, row in zip(LETTERS, best.rows, strict=False)
         if (point := row_point(row, "mlcps", "sd"))
     ]

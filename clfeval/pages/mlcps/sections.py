@@ -8,7 +8,8 @@ from heapq import nsmallest
 from math import inf
 from typing import Any
 
-from clfeval.document import Cell, Document, Row, Rows, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Row, Rows, as_row, cell_value
 from clfeval.document.rows import LazyRows
 from clfeval.formatting import format_close, format_count, join_names
 from clfeval.pages.schema import Source, TableView
@@ -55,7 +56,7 @@ class BestModels:
     @property
     def names(self) -> tuple[str, ...]:
         """Their names."""
-        return tuple(str(row["model"]) for row in self.rows)
+        return tuple(row["model"] for row in self.rows)
 
     @property
     def by_desirability(self) -> bool:
@@ -70,7 +71,7 @@ class BestModels:
 
     def rows_in(self, table: Rows) -> list[Row]:
         """Return the models' rows of a table that has at most one for each, in any order."""
-        row_of_model = {str(row["model"]): row for row in table}
+        row_of_model = {row["model"]: row for row in table}
         return [row_of_model[name] for name in self.names if name in row_of_model]
 
     def table(
@@ -151,7 +152,7 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
         yield best.table("compared", title, columns, rows, rank="asked")
     if rows := [*tables.get("agreement", ())]:
         columns = {
-            "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
+            "score": lambda row: SCORES.get(row["measure"], row["measure"]),
             "Kendall τ": "kendall",
             "Spearman ρ": "spearman",
             "first here": lambda row: format_names(row["top_here"]),
@@ -167,14 +168,14 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
 def _desirability_table(best: BestModels, digits: int) -> TableView:
     """Return the table of desirabilities, models by metrics, with dealbreakers marked."""
     blocks = best.of_table("desirability")
-    metrics = [str(row["metric"]) for row in blocks[0]]
+    metrics = [row["metric"] for row in blocks[0]]
     rows = []
     for row, block in zip(best.rows, blocks, strict=True):
-        cells = {"model": str(row["model"]), "D": format_cell(row["desirability"], digits)}
+        cells = {"model": row["model"], "D": format_cell(row["desirability"], digits)}
         for metric_row in block:
             mark = f"{BREAKER} " if metric_row["dealbreaker"] else ""
             cells[f"d of\n{metric_row['metric']}"] = mark + format_cell(metric_row["d"], digits)
-        rows.append(cells)
+        rows.append(as_row(cells))
     right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
     columns: dict[str, Source] = {head: head for head in ("model", *right)}
     notes = []
@@ -183,7 +184,7 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
         left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
         notes.append(f"{left}{OPTION}--format csv --show desirability{END}")
         fields["total"] = 0
-    if any(BREAKER in cell for row in rows for cell in row.values()):
+    if any(BREAKER in str(cell) for row in rows for cell in row.values()):
         notes.append(f"{BREAKER} unacceptable: d = 0 makes D = 0")
     return best.table(
         "desirability",
@@ -375,7 +376,7 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
     if best.result.summary["models"] < 2 or not metrics:
         return
     # the first model by MLcps, named as in the metrics table: of ties the first, and their number
-    names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
+    names = [row["model"] for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
     if not best.by_desirability:
         names = list(best.result.summary["best"])
     now = names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
@@ -388,7 +389,7 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
     ]
     title = "Influence of single metrics on MLcps"
     if not rows:
-        none = {"what": "no model changes its rank"}
+        none = as_row({"what": "no model changes its rank"})
         yield best.table("metrics", title, {"result": "what"}, [none], name="changes")
         return
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.document import Document, Row, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
@@ -438,7 +439,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves that a result has, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
-    names = [str(row["model"]) for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
+    names = [row["model"] for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
     left = len(names) - MAX_CURVES
     notes = (Note(format_count(left, "more model")),) if left > 0 else ()
     for chart in _all_charts(result, names[:MAX_CURVES]):

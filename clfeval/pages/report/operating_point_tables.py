@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row, cell_number
+from clfeval.document import Document
+from clfeval.document.cells import Row, cell_number, cell_text
 from clfeval.formatting import describe_reference, format_number, quote_if_ambiguous
 from clfeval.pages.schema import VERDICTS, Column, Source, Table, TableView, cols
 from clfeval.pages.table_parts import MODEL
@@ -70,7 +71,7 @@ def same_specificity_tables(result: Document) -> Iterator[TableView]:
     rows = result.tables.get("same_specificity", ())
     if not rows:
         return
-    references = {str(row["reference"]) for row in rows}
+    references = {cell_text(row["reference"]) for row in rows}
     minus: dict[str, Source] = {"minus": "reference"} if len(references) > 1 else {}
     models: dict[str, Source] = {"model": "model", **minus}
     name = describe_reference(str(rows[0]["reference"]), str(result.parameters["reference"]))
@@ -133,7 +134,7 @@ def _same_specificity_note(rows: Sequence[Row]) -> str:
     """Return for what intervals and p are adjusted, or why there are none."""
     reasons = {str(row["method"]) for row in rows if str(row["method"]).startswith("none: ")}
     notes = [reason.removeprefix("none: ") for reason in sorted(reasons)]
-    sensitivities = {str(row["reference"]): row["reference_sensitivity"] for row in rows}
+    sensitivities = {cell_text(row["reference"]): row["reference_sensitivity"] for row in rows}
     for name, sensitivity in sensitivities.items():
         value = format_number(cell_number(sensitivity))
         notes.insert(0, f"sensitivity of {quote_if_ambiguous(name)}: {value}")

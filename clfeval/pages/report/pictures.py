@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
-from clfeval.document import Document, Estimate, Row, as_estimate, cell_number, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Estimate, Row, as_estimate, cell_number, cell_text, cell_value
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_reference,
@@ -74,7 +75,7 @@ def differences(result: Document) -> Iterator[Chart]:
         for row in comparison_rows(result, "reference")
         if as_estimate(row["difference_adjusted"]).value is not None
     ]
-    measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
     lead = intervals.deciding_measure(result)
     margins = result.parameters.get("margin", {})
     requested = {*margins, *result.parameters.get("measure", ()), lead}
@@ -93,7 +94,7 @@ def _differences_of_measure(
     limits = (-margin, margin) if margin else ()
     series = []
     for row in rows:
-        name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
+        name = f"{row['model']} − {row['reference']}" if several else row["model"]
         verdict = f" {row['verdict']}" if row["verdict"] else ""
         series.append(intervals.interval_row(name, row["difference_adjusted"], verdict))
     pair = "between models"
@@ -125,11 +126,11 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
     if len({row["reference"] for row in pairs}) < 2:
         return
     rows = sort_by_column(result.unsliced_rows("models"), lead)
-    names = [str(row["model"]) for row in rows]
+    names = [row["model"] for row in rows]
     cells: dict[tuple[str, str], tuple[float | None, float]] = {}  # difference, and its shade
     for row in pairs:
-        model = str(row["model"])
-        reference = str(row["reference"])
+        model = row["model"]
+        reference = cell_text(row["reference"])
         value = cell_value(row["difference"])
         p = cell_value(row["p_adjusted"])
         shade = 1.0 if p is not None and p < 1 - level else 0.0
@@ -254,7 +255,7 @@ def _bars(result: Document, model: str) -> tuple[Series, ...]:
     """Return the histograms of both classes, the positive one up and the other one down."""
     rows = rows_of_model(result, "distribution", model)
     histograms = []
-    for i, name in enumerate(dict.fromkeys(str(row["class"]) for row in rows)):
+    for i, name in enumerate(dict.fromkeys(cell_text(row["class"]) for row in rows)):
         bins = [row for row in rows if row["class"] == name]
         edges = [(cell_number(row["from"]), cell_number(row["to"])) for row in bins]
         heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in bins]
@@ -385,7 +386,7 @@ def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
         x_value, y_value = (cell_value(row.get(columns.get(name, name))) for name in (x, y))
         if row.get("threshold") is not None and x_value is not None and y_value is not None:
             point = 1 - x_value if x == "fpr" else x_value, y_value
-            dots.append(Series(str(row["model"]), ((point,),), shape="dots"))
+            dots.append(Series(row["model"], ((point,),), shape="dots"))
     return tuple(dots)
 
 
@@ -434,7 +435,7 @@ Confusions = Mapping[tuple[str, str], tuple[float, float]]  # (truth, predicted)
 def _confusion_matrix(result: Document, model: str, rows: Sequence[Row]) -> Chart:
     """Return the confusion matrix of a model, the positive class first."""
     cells = {
-        (str(row["truth"]), str(row["predicted"])): (
+        (row["truth"], row["predicted"]): (
             cell_value(row["rows"]) or 0.0,
             cell_value(row["share"]) or 0.0,
         )
@@ -478,7 +479,7 @@ def _most_frequent_error(model: str, cells: Confusions) -> str:
 def _slices(result: Document) -> Iterator[Chart]:
     """Yield the slices of the models first shown, and of those that are worse in one of them."""
     slices = result.tables.get("slices", ())
-    worse = [str(row["model"]) for row in slices if row["worse"]]
+    worse = [row["model"] for row in slices if row["worse"]]
     for model in [*dict.fromkeys([*slice_models(result), *worse])][:PANELS] if slices else ():
         rows = [row for row in slices if row["model"] == model]
         if rows:
@@ -502,9 +503,9 @@ def _slices_of_model(result: Document, model: str, slices: Sequence[Row]) -> Cha
     series = []
     for row in rows[:SLICES]:
         size = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
-        series.append(intervals.interval_row(str(row["slice"]), row[measure], size))
+        series.append(intervals.interval_row(cell_text(row["slice"]), row[measure], size))
     value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
-    worse = [str(row["slice"]) for row in rows if is_worse(row)]
+    worse = [cell_text(row["slice"]) for row in rows if is_worse(row)]
     title = intervals.title_of(measure)
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
     finding += f"{join_names(worse, most=len(worse))}." if worse else "no slice."

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_number
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Estimate, Row, as_estimate, cell_number, cell_text
 from clfeval.formatting import (
     NAMESAKES,
     candidates_first,
@@ -123,7 +124,7 @@ def _has_one_reference(result: Document, rows: Sequence[Row]) -> bool:
 
 def _difference_title(result: Document, rows: Sequence[Row]) -> str:
     """Return what the differences are from: a model, a reference, or any two models."""
-    pairs = {(str(row["model"]), str(row["reference"])) for row in rows}
+    pairs = {(row["model"], cell_text(row["reference"])) for row in rows}
     if len(pairs) == 1:
         ((model, reference),) = pairs
         pair = f"{quote_if_ambiguous(model)} minus {quote_if_ambiguous(reference)}"
@@ -169,7 +170,7 @@ def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     lead = rows[0]["measure"]
 
     def later(row: Row) -> bool:
-        return row["measure"] != lead and str(row["measure"]).partition(":")[0] not in ids
+        return row["measure"] != lead and row["measure"].partition(":")[0] not in ids
 
     return sorted(rows, key=later)
 
@@ -182,7 +183,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
         TableView("runs", "Each run", "measure model run value"),
     )
     if rows := comparison_rows(result, "run"):
-        references = {str(row["reference"]) for row in rows}
+        references = {cell_text(row["reference"]) for row in rows}
         title = "Differences of means over runs, all pairs"
         columns: dict[str, Source] = {"measure": "measure", "model": "model"}
         if len(references) == 1:
@@ -239,7 +240,7 @@ def slice_models(result: Document) -> list[str]:
     The candidate: the best one that is compared with the reference.
     """
     rows = sort_by_column(result.unsliced_rows("models"), _lead_of_slices(result))
-    names = [str(row["model"]) for row in rows]
+    names = [row["model"] for row in rows]
     reference = result.parameters.get("reference")
     references = [name for name in names if is_reference(name, reference)]
     return candidates_first(names, reference)[: 1 + len(references)]
@@ -254,7 +255,7 @@ def _slices_of_models(result: Document, rows: Sequence[Row]) -> TableView:
     """Return slices that are tested, or all if none is tested, with their measures."""
     tested = [row for row in rows if row["q"] is not None] or list(rows)
     first = tested[0]
-    models = dict.fromkeys(str(row["model"]) for row in tested)
+    models = dict.fromkeys(row["model"] for row in tested)
     columns: dict[str, Source] = {"slice": "slice"}
     if len(models) > 1:
         columns["model"] = "model"
@@ -288,7 +289,7 @@ def _worse_recalls(result: Document) -> dict[tuple[Cell, Cell], str]:
     """Return the classes of lower recall of each model and slice, with it."""
     recalls = dict[tuple[Cell, Cell], list[str]]()
     for row in comparison_rows(result, "slice", within_slices=True):
-        name = str(row["measure"])
+        name = row["measure"]
         if row["verdict"] == "worse" and name.startswith(RECALL):
             value = format_number(as_estimate(row["new"]).value or 0.0)
             text = f"{printable(name.removeprefix(RECALL))}: {value}"
@@ -306,8 +307,8 @@ def _slice_note(result: Document, rows: Sequence[Row]) -> str:
         note += f"; {format_count(small, 'slice')} too small to test"
         note += f"; for all, {ADD} {OPTION}--format csv --show slices{END}"
     every_slice = result.tables["slices"]
-    tested = {str(row["model"]) for row in every_slice if row["q"] is not None}
-    models = dict.fromkeys(str(row["model"]) for row in every_slice)
+    tested = {row["model"] for row in every_slice if row["q"] is not None}
+    models = dict.fromkeys(row["model"] for row in every_slice)
     untested = [model for model in models if model not in tested]
     if tested and untested:
         note += f"; not tested: {join_names(untested)}; for a test, {ADD} {OPTION}--model NAME{END}"
@@ -323,7 +324,7 @@ def _reference_in_slices(result: Document) -> Iterator[TableView]:
     title = f"Differences from {describe_reference(str(rows[0]['reference']), option)}"
     title += " in each slice"
     columns: dict[str, Source] = {"slice": "slice"}
-    measures = {str(row["measure"]) for row in rows}
+    measures = {row["measure"] for row in rows}
     if len(measures) > 1:
         columns["measure"] = "measure"
     else:
@@ -351,7 +352,7 @@ def _inside_and_outside(result: Document) -> TableView:
         for row in comparison_rows(result, "slice", within_slices=True)
         if row["p_adjusted"] is not None or row["model"] in names
     ]
-    models = dict.fromkeys(str(row["model"]) for row in rows)
+    models = dict.fromkeys(row["model"] for row in rows)
     columns: dict[str, Source] = {"measure": "measure"}
     if len(models) > 1:
         columns["model"] = "model"

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from math import inf
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_number, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import (
+    Cell,
+    Row,
+    as_estimate,
+    as_row,
+    cell_number,
+    cell_text,
+    cell_value,
+)
 from clfeval.document.rows import column_values, deferred_rows, rows_where
 from clfeval.formatting import (
     candidates_first,
@@ -221,10 +230,8 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             places=(),
             note="; ".join(filter(None, (in_force.note, predictive))),
         )
-    with_scores = {str(row["model"]) for row in result.unsliced_rows("distribution")}
-    names = candidates_first(
-        [str(row["model"]) for row in rows], result.parameters.get("reference")
-    )
+    with_scores = {row["model"] for row in result.unsliced_rows("distribution")}
+    names = candidates_first([row["model"] for row in rows], result.parameters.get("reference"))
     first = next((name for name in names if name in with_scores), None)
     if first is not None:  # of models with labels there are no scores
         yield _score_distribution(result, first)
@@ -236,12 +243,12 @@ def _score_distribution(result: Document, model: str) -> TableView:
     low = format_exact(bins[0]["from"])
     high = format_exact(bins[-1]["to"])
     lines: list[Row] = []
-    for name in dict.fromkeys(str(row["class"]) for row in bins):
+    for name in dict.fromkeys(cell_text(row["class"]) for row in bins):
         shares = [cell_value(row["share"]) or 0.0 for row in bins if row["class"] == name]
         # at least the lowest block, unless the share is 0
         steps = [max(1, round(s / max(shares) * (len(BLOCKS) - 1))) if s else 0 for s in shares]
         blocks = "".join(BLOCKS[step] for step in steps)
-        lines.append({"class": name, "scores": f"{low} {blocks} {high}"})
+        lines.append(as_row({"class": name, "scores": f"{low} {blocks} {high}"}))
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return TableView(
         "distribution",
@@ -340,9 +347,7 @@ def _calibration_curve(result: Document) -> Iterator[TableView]:
     """Yield some points of the calibration curve of the best model, with its bands."""
     table = result.tables.get("calibration_band", ())
     models = {*column_values(table, "model")}
-    ranked = [
-        str(row["model"]) for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")
-    ]
+    ranked = [row["model"] for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
     names = candidates_first(ranked, result.parameters.get("reference"))
     best = next((name for name in names if name in models), None)
     if best is None:
@@ -439,7 +444,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
     best_confusion = [row for row in confusion if row["model"] == best]
     sizes: dict[str, float] = {}
     for row in best_confusion:
-        name = str(row["truth"])
+        name = row["truth"]
         sizes[name] = sizes.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
     share = max(sizes.values(), default=0.0) / (sum(sizes.values()) or 1.0)
     yield TableView(
@@ -479,12 +484,12 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
     row_of_class: dict[str, dict[str, Cell]] = {}
     for row in result.unsliced_rows("measures"):
         if row["model"] == model and row["estimator"] == "class":
-            name = str(row["class"])
+            name = cell_text(row["class"])
             class_row = row_of_class.setdefault(
                 name, {"class": printable(name), "rows": format_rows(sizes.get(name, 0.0))}
             )
-            class_row[str(row["measure"])] = row["value"]
-    rows: list[Row] = [*row_of_class.values()]
+            class_row[row["measure"]] = row["value"]
+    rows = [as_row(cells) for cells in row_of_class.values()]
     has_many = len(rows) > CLASSES
     worst = sorted(rows, key=_f1_or_infinity)[:CLASSES] if has_many else rows
     columns: dict[str, Source] = {
@@ -541,12 +546,12 @@ def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableVie
         return
     title = f"Most frequent confusions of {quote_if_ambiguous(model)}"
     if max(map(len, texts)) > NARROW or len(texts) < 3:
-        lines: list[Row] = [{"first": text} for text in texts[: WORST // 2]]
+        lines: list[Row] = [as_row({"first": text}) for text in texts[: WORST // 2]]
         columns: dict[str, Source] = {CONFUSED: "first"}
     else:
         half = (len(texts) + 1) // 2
         pairs = zip_longest(texts[:half], texts[half:], fillvalue="")
-        lines = [{"first": first, "second": second} for first, second in pairs]
+        lines = [as_row({"first": first, "second": second}) for first, second in pairs]
         columns = {CONFUSED: "first", " ": "second"}
     left = len(errors) - sum(bool(text) for row in lines for text in row.values())
     note = f"{left:,} not shown; for all, {ADD} {OPTION}--show confusion{END}" if left else ""
@@ -573,7 +578,9 @@ def _matrix_table(result: Document, confusion: Sequence[Row], model: str) -> Ite
     rows: list[Row] = []
     for truth in names:
         texts = (cells.get((truth, predicted), "·") for predicted in names)
-        rows.append({"truth": printable(truth), **{f"class {k}": t for k, t in enumerate(texts)}})
+        rows.append(
+            as_row({"truth": printable(truth), **{f"class {k}": t for k, t in enumerate(texts)}})
+        )
     columns: dict[str, Source] = {"truth": "truth"}
     columns |= {printable(name) + " " * k: f"class {k}" for k, name in enumerate(names)}
     yield TableView(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_number, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Row, as_estimate, cell_number, cell_text, cell_value
 from clfeval.formatting import format_percent, format_share
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
@@ -83,7 +84,7 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
     if rows[0]["population"] == "target":
         share = format_share(cell_number(rows[0]["prevalence"]))
         note += f"; PPV, NPV and flagged at prevalence {share}"
-    goals = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
+    goals = dict.fromkeys(row["measure"] for row in rows if row["limited"] is not None)
     if goals:
         note += f"; goal: {' or '.join(goals)}, maximized"
     if any(map(_misses_limit, rows)):
@@ -95,14 +96,14 @@ def _cutoff_note(rows: Sequence[Row]) -> str:
 
 def _abstention_table(rows: Sequence[Row]) -> TableView:
     """Return the table of abstention zones; the costs that chose them are in the note."""
-    rules = {str(row["chosen_by"]) for row in rows}
+    rules = {cell_text(row["chosen_by"]) for row in rows}
     costs = {rule for rule in rules if rule.startswith("cost")}
     note = "all rows: accuracy without abstention"
     if len(costs) == 1:
         note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
 
     def format_zone_rule(row: Row) -> str:
-        return "cost" if costs == {str(row["chosen_by"])} else format_rule(row)
+        return "cost" if costs == {cell_text(row["chosen_by"])} else format_rule(row)
 
     columns: dict[str, Source] = {
         **_model_column(rows),
@@ -158,7 +159,7 @@ def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
 
 def format_rule(row: Row) -> str:
     """Return a rule as it is typed, a share in percent."""
-    text = str(row["chosen_by"])
+    text = cell_text(row["chosen_by"])
     try:
         return f"{format_percent(float(text))}%"
     except ValueError:

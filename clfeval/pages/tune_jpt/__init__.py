@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf, log10
 
-from clfeval.document import Cell, Document, Estimate, Row, cell_number, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Estimate, Row, cell_number, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
@@ -294,12 +295,12 @@ def _crossings(
     models = {*curve_of_model}
     if len(crossings) > CROSSINGS:
         contests = result.tables.get("winners", ())
-        models &= {str(row["leader"]) for row in contests if row["slice"] is None}
+        models &= {row["leader"] for row in contests if row["slice"] is None}
     marks: list[Mark] = []
     key: list[Note] = []
     for row in crossings:
         share = cell_value(row["crossing"])
-        names = (str(row["first"]), str(row["second"]))
+        names = (str(row["first"]), row["second"])
         if share is None or not models.issuperset(names) or len(marks) == CROSSINGS:
             continue
         x = _log10_odds(share)
@@ -332,7 +333,7 @@ def _group_curves(
     """Return a curve for each model, in parts where points are missing, leading models first."""
     parts: dict[str, list[list[Point]]] = {}
     for row, (x, y) in zip(rows, points, strict=True):
-        model_parts = parts.setdefault(str(row["model"]), [[]])
+        model_parts = parts.setdefault(row["model"], [[]])
         if y is None:
             model_parts.append([])
         else:
@@ -380,7 +381,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     rows = result.unsliced_rows(AT_PREVALENCE)
     main = main_table(context)
     predictive = [sentence.code for sentence in result.answer[:1]] == ["at-prevalence"]
-    models = [str(row["model"]) for row in main.rows or ()]
+    models = [row["model"] for row in main.rows or ()]
     yield from sections.expected_count_tables(context, models)
     yield from sections.range_tables(context, [name for name in (main.lead, "ppv") if name])
     yield from difference_tables(result)

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clfeval import formatting
-from clfeval.document import Cell, Document, Estimate, Row, as_estimate, comparable_rows, sort_value
+from clfeval.document import Document, comparable_rows
+from clfeval.document.cells import (
+    Cell,
+    CellsByColumn,
+    Estimate,
+    Row,
+    as_estimate,
+    cell_text,
+    sort_value,
+)
 from clfeval.document.rows import RowsBySlice, rows_where
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
@@ -107,7 +116,7 @@ class TableContext:
     @property
     def measure_column(self) -> dict[str, Source]:
         """Return the column of the measure."""
-        return {"measure": lambda row: self.title(str(row["measure"]))}
+        return {"measure": lambda row: self.title(row["measure"])}
 
     def measures(self, measures: Sequence[str], **heads: str) -> dict[str, Source]:
         """Return the columns of those measures that the result has; heads: short headings."""
@@ -143,7 +152,7 @@ def format_population(row: Row) -> str:
     return f"{kind}{format_odds(row)} ({format_prevalence(row['prevalence'])})"
 
 
-def format_odds(row: Row) -> str:
+def format_odds(row: CellsByColumn) -> str:
     """Return the odds as text; a sample without one of the classes has none."""
     return ABSENT if row["odds"] is None else formatting.format_class_ratio(row["odds"])
 
@@ -325,11 +334,13 @@ def leading_order(result: Document) -> Mapping[str, int]:
     """Return the models sorted by how they lead: at the targets, then over the sweep."""
     context = TableContext(result)
     contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
-    leaders = [str(row["leader"]) for row in contests if row["leader"] is not None]
+    leaders = [cell_text(row["leader"]) for row in contests if row["leader"] is not None]
     at_targets = [
-        str(row["leader"]) for row in context.winner_rows.values() if row["leader"] is not None
+        cell_text(row["leader"])
+        for row in context.winner_rows.values()
+        if row["leader"] is not None
     ]
     swept = sorted(dict.fromkeys(leaders), key=lambda name: -leaders.count(name))
-    names = [str(row["model"]) for row in result.unsliced_rows("models")]
+    names = [row["model"] for row in result.unsliced_rows("models")]
     ordered = dict.fromkeys((*at_targets, *swept, *names))
     return {name: place for place, name in enumerate(ordered)}

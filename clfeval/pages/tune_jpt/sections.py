@@ -7,7 +7,8 @@ from functools import partial
 from itertools import groupby
 from math import inf
 
-from clfeval.document import Cell, Estimate, Row, cell_number, cell_value, comparable_rows
+from clfeval.document import comparable_rows
+from clfeval.document.cells import Cell, Estimate, Row, as_row, cell_number, cell_value
 from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_rows, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
@@ -105,7 +106,7 @@ def expected_count_tables(context: TableContext, names: Sequence[str]) -> Iterat
     if not every:
         return
     first = [row for row in comparable_rows(every) if row["model"] in names]
-    first.sort(key=lambda row: (str(row["odds"]), names.index(str(row["model"]))))
+    first.sort(key=lambda row: (str(row["odds"]), names.index(row["model"])))
     rest = [row for row in every if row not in first]
     title = f"Expected counts in {context.result.parameters['population']:,.10g} rows"
     note = "intervals are of the expected counts; the counts of one sample vary more"
@@ -209,14 +210,14 @@ def format_crossing_interval(cell: Cell) -> str:
 def _winner_tables(context: TableContext) -> Iterator[TableView]:
     rows = context.result.tables.get("winners", ())
     tested = context.has_intervals
-    models = dict.fromkeys(str(row["model"]) for row in context.result.tables["models"])
+    models = dict.fromkeys(row["model"] for row in context.result.tables["models"])
     order = {name: i for i, name in enumerate(models)}
 
     def best_models(row: Row) -> list[str]:
         if row["leader"] is None:
             return []
         undecided = row["tied"] if tested and row["winner"] is None else []
-        tied = [str(row["leader"]), *(undecided if isinstance(undecided, list) else ())]
+        tied = [row["leader"], *(undecided if isinstance(undecided, list) else ())]
         return sorted(dict.fromkeys(tied), key=lambda name: order.get(name, len(order)))
 
     def best(row: Row) -> str:
@@ -262,7 +263,9 @@ def merge_neighbours(rows: Sequence[Row], best_models: Callable[[Row], list[str]
             last = others[-1] if others else first
             odds = dict.fromkeys(format_class_ratio(row["odds"]) for row in (first, last))
             shares = dict.fromkeys(format_prevalence(row["prevalence"]) for row in (first, last))
-            merged.append({**first, "odds": " to ".join(odds), "prevalence": " to ".join(shares)})
+            merged.append(
+                as_row({**first, "odds": " to ".join(odds), "prevalence": " to ".join(shares)})
+            )
     return merged
 
 

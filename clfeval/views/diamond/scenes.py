@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from math import isclose
 
-from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
+from clfeval.document import Document
+from clfeval.document.cells import Cell, Estimate, Row, Rows, as_row, cell_value
 from clfeval.formatting import printable
 from clfeval.pages.chart import Point, row_point
 from clfeval.pages.phidelta import CORNERS, isometric_lines
@@ -91,7 +92,7 @@ def scenes(result: Document) -> tuple[Iterator[Scene], int]:
         point = row_point(row, "phi_b", "delta_b")
         prevalence = cell_value(row["prevalence"])
         if point and prevalence is not None and not isclose(prevalence, 0.5):
-            corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = point
+            corners.setdefault((prevalence, str(row["odds"])), {})[row["corner"]] = point
     others = [
         Diamond(prevalence, odds, tuple(block[name] for name in CORNERS))
         for (prevalence, odds), block in corners.items()
@@ -149,13 +150,13 @@ def model_scene(result: Document, population: Diamond) -> Scene:
         return _run_scene(result, population)
     rows = sort_by_column(result.unsliced_rows("models"), "delta")
     markers = _model_markers(rows)
-    best_points = {str(row["model"]): row for row in result.unsliced_rows("curves")}
+    best_points = {row["model"]: row for row in result.unsliced_rows("curves")}
     models_with_curves = _models_with_curves(result)
     positions = _model_positions(result, rows, population)
     key: list[KeyedPoint] = []
     for row in rows:
-        model = str(row["model"])
-        further = _threshold_numbers(row, best_points.get(model, {})) if best_points else ()
+        model = row["model"]
+        further = _threshold_numbers(row, best_points.get(model, as_row({}))) if best_points else ()
         key.append(_keyed_point(markers[model], model, positions[model], further))
     headings: tuple[str, ...] = population.symbols
     if best_points:
@@ -185,7 +186,7 @@ def _run_scene(result: Document, population: Diamond) -> Scene:
     key: list[KeyedPoint] = []
     means: list[Dot] = []
     for row in rows:
-        model = str(row["model"])
+        model = row["model"]
         mean = row["phi_mean"], row["delta_mean"]
         point = point_in_population(population, *mean)
         key.append(_keyed_point(markers[model], model, point or mean, (format_cell(row["runs"]),)))
@@ -211,13 +212,13 @@ def _run_dots(runs: Sequence[Row], markers: Mapping[str, str], population: Diamo
     dots = []
     for row in runs:
         if point := point_in_population(population, row["phi"], row["delta"]):
-            dots.append(Dot(markers.get(str(row["model"]), REST), point))
+            dots.append(Dot(markers.get(row["model"], REST), point))
     return dots
 
 
 def _model_markers(rows: Sequence[Row]) -> dict[str, str]:
     """Return the marker of each model, by the order of the rows."""
-    return {str(row["model"]): marker_of_index(index) for index, row in enumerate(rows)}
+    return {row["model"]: marker_of_index(index) for index, row in enumerate(rows)}
 
 
 def _keyed_point(
@@ -235,9 +236,9 @@ def _model_positions(
     positions: dict[str, tuple[Cell, Cell]] = {}
     for row in rows:
         cells = row["phi"], row["delta"]
-        positions[str(row["model"])] = point_in_population(population, *cells) or cells
+        positions[row["model"]] = point_in_population(population, *cells) or cells
     for row in () if population.balanced else result.unsliced_rows("populations"):
-        model = str(row["model"])
+        model = row["model"]
         prevalence = cell_value(row["prevalence"]) or 0.0
         if model in positions and isclose(prevalence, population.prevalence):
             positions[model] = row["phi_b"], row["delta_b"]
@@ -262,7 +263,7 @@ def _model_dots(
 ) -> Iterator[Dot]:
     """Yield a dot for each model; of those with curves only where the curve is drawn."""
     for row in rows:
-        model = str(row["model"])
+        model = row["model"]
         point = defined_point(*positions[model])
         if point and model not in with_curve:
             yield Dot(markers[model], point)
@@ -306,7 +307,7 @@ def feature_scene(result: Document, population: Diamond) -> Scene:
         position = row["phi"], row["delta"]
         point = point_in_population(population, *position)
         role = (format_cell(row["role"]),)
-        key.append(_keyed_point(marker, str(row["feature"]), point or position, role))
+        key.append(_keyed_point(marker, row["feature"], point or position, role))
         if point:
             dots.append(Dot(marker, point))
     scene = Scene(population, tuple(dots), lines=isometric_contours(result, population))
@@ -342,7 +343,7 @@ def _undefined_names(points: Sequence[KeyedPoint]) -> dict[str, list[str]]:
 
 def _models_with_curves(result: Document) -> list[str]:
     """Return the models whose curves are drawn: all of a few, else the best and the reference."""
-    names = [str(row["model"]) for row in sort_by_column(result.unsliced_rows("curves"), "gini")]
+    names = [row["model"] for row in sort_by_column(result.unsliced_rows("curves"), "gini")]
     if len(names) <= CURVES:
         return names
     reference = result.parameters.get("reference")
@@ -357,7 +358,7 @@ def _curve_points(
     for row in result.unsliced_rows("curve"):
         point = point_in_population(population, row["phi"], row["delta"])
         if point and row["model"] in models:
-            points.setdefault(str(row["model"]), []).append(point)
+            points.setdefault(row["model"], []).append(point)
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
 
 

@@ -243,7 +243,7 @@ class Colors:
         """Return colours of up to eight models; of more, of the best, the tied, the reference."""
         tables = result.tables
         table = tables.get("history") or next(iter(tables.values()), ())
-        models = dict.fromkeys(str(row["model"]) for row in table if row.get("model"))
+        models = dict.fromkeys(row["model"] for row in table if row.get("model"))
         tied = leading_models(result, COLORED) if "models" in tables else []
         in_answer = [name for sentence in result.answer[:2] for name in sentence.models]
         reference = str(result.parameters.get("reference"))

@@ -11,7 +11,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from clfeval.api.result import Result
-from clfeval.document import Answer, Cell, Row, as_estimate, cell_value
+from clfeval.document import Answer
+from clfeval.document.cells import Cell, Row, as_estimate, cell_value
 
 ALPHA = 0.05
 SIGNIFICANT = ("worse", "better", "changed")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.inference.complement_sums import RiskSums
 from clfeval.inference.proportions import SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_interval

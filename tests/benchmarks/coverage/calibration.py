@@ -17,7 +17,7 @@ import polars as pl
 
 import clfeval
 from clfeval.counts.rows import ScoredRows
-from clfeval.document import Row, cell_value
+from clfeval.document.cells import Row, cell_value
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.weights import UNIT, _chance

@@ -16,7 +16,7 @@ import polars as pl
 import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.change import change_of_independent
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 from tests.benchmarks.coverage import Line
 
 THEN, LESS = 1.5, 0.1

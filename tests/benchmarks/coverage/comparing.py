@@ -27,7 +27,7 @@ from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.clusters_and_weights import squares_and_weights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import concatenate_counts

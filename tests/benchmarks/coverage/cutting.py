@@ -21,7 +21,7 @@ from scipy.stats import norm
 
 from clfeval import tune_jpt
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, as_estimate
+from clfeval.document.cells import Row, as_estimate
 from clfeval.measures.catalog import measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.composite_scores import polygon_area

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import clfeval
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 
 GUIDE = Path(__file__).parents[3] / "clfeval" / "guide" / "numbers.md"
 HEADING = "## Coverage of each family of intervals"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.counts.classes import ClassPatterns
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_table import measure_by_class
 from clfeval.methods.measurement.requested_measures import parse_multiclass_measures

@@ -22,7 +22,7 @@ import numpy as np
 from clfeval.counts.clusters_and_weights import clusters_or_weights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure

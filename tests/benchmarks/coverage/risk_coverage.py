@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.counts.classes import ClassScores
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from clfeval.measures.calibration import risk_coverage_area
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import RequestedMeasure

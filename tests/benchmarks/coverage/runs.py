@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import t as student
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.rank_statistics import delong_auc
 from clfeval.methods.measurement.run_means import FOLDS, REPEATS, Runs, mean_over_runs
 from tests.benchmarks.coverage import Line

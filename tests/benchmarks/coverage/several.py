@@ -15,7 +15,7 @@ import numpy as np
 
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import squares_and_weights
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
 from clfeval.methods.report.multiclass_estimates import (
     CLASSES,

@@ -18,7 +18,7 @@ from clfeval.compare.baseline.changes import SIGNIFICANT
 from clfeval.compare.baseline.read import result_lines, rows_by_label
 from clfeval.compare.history.file import HistoryLine
 from clfeval.compare.history.trend import measure_changes
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from tests.benchmarks.coverage import Line
 
 LEVEL, WEEKS, MEASURES = 0.95, 50, 14  # of the first screen

@@ -8,7 +8,7 @@ from typing import Any
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.shell import at_shell
 from tests.tables.door import Door
 

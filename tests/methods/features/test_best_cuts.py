@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import clfeval
 from clfeval.arrays import Counts
 from clfeval.counts.features.cuts import UNDEALT, cross_fitted_counts
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from tests.methods.features.door import features, rows_of
 from tests.texts import check_text, numbers_in
 

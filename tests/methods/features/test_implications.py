@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.features.door import features, rows_of
 from tests.thoroughness import examples
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.methods.phidelta.features import feature_role
 from tests.methods.features.door import Row, rows_of, value
 

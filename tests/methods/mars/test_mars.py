@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.example import SAYS, TRUE
 
 LAYOUTS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 
 NOTHING_FOUND = Estimate(None, reason="nothing_found")
 NO_OTHER_MODEL = Estimate(None, reason="no_other_model")

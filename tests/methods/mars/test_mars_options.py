@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests import reference as ref
 from tests.example import PAPER, SAYS, TRUE
 from tests.reference import Row

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.resampling import resampled_counts
 from clfeval.methods.mars import best_subsets, selection_bias
 from clfeval.methods.mars.lead import DetectionRanking, corrected_gain, pair_scores

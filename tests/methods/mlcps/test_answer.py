@@ -10,7 +10,8 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Answer, Estimate, Row
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, Row
 from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.pages.codes import ANSWERS
 from tests.texts import check_text, numbers_in

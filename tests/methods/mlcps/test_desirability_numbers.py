@@ -12,7 +12,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.mlcps import reference as ref
 
 # AML4TD 15.10: fewer than 20 predictors, specificity at least 80 %, Brier score in [0, .1)

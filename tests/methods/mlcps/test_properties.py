@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.document import Row
+from clfeval.document.cells import Row
 from tests.methods.mlcps import reference as ref
 from tests.thoroughness import examples
 

@@ -12,7 +12,7 @@ import polars as pl
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.reference import Row, confusion
 
 Line = dict[str, Any]  # a row of a result table

@@ -11,7 +11,8 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Answer, Estimate, as_estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, as_estimate
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
 from tests.texts import check_text, numbers_in
 

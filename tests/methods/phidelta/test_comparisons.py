@@ -12,7 +12,7 @@ from scipy import stats
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.phidelta.byhand import Line, bounds, value
 from tests.texts import check_text
 

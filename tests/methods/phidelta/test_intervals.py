@@ -11,7 +11,7 @@ from scipy.stats import binomtest, norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.phidelta.byhand import (
     Cells,
     Line,

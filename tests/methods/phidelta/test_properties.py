@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests import reference as ref
 from tests.methods.phidelta.byhand import EVERY, Cells, Line, counts_frame, models, whole

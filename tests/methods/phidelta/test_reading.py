@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.methods.phidelta.tables import interpret_position
 from tests.methods.phidelta.byhand import Cells, one
 from tests.texts import check_text, numbers_in

@@ -10,7 +10,8 @@ import pytest
 
 import clfeval
 from clfeval.compare.change import BETTER, UNDECIDED, WORSE
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate, Row, as_estimate
 from clfeval.methods.comparison_answer import slice_comparison_answer
 from clfeval.methods.report.answer_order import order_answers
 from clfeval.methods.report.slice_answer import SliceModels, slice_answer

@@ -18,7 +18,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream

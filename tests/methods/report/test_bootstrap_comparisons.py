@@ -11,7 +11,7 @@ from scipy import stats
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.methods.measurement import score_measures as drawn
 from tests.methods.report.test_model_comparisons import apart, rows, table
 from tests.texts import check_text, numbers_in

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.logistic import fitted_probabilities
 from clfeval.methods.report.calibration_answer import (
     with_calibration_verdicts,

@@ -20,7 +20,7 @@ from sklearn import metrics as sk
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import clfeval
-from clfeval.document import Row
+from clfeval.document.cells import Row
 from tests.methods.report.test_oracles import GUIDE
 from tests.thoroughness import thinned
 

@@ -15,7 +15,7 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval import Result, UsageError
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.views.terminal import as_text
 from tests.test_schema import SCHEMA, wrong_with
 from tests.texts import check_text

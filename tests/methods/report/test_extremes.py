@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import fit_intercept, log_odds
 from clfeval.measures.ranking import auprg

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 
 Z = float(norm.ppf(0.975))
 T = 0.2

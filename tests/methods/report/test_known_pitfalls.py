@@ -8,7 +8,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.texts import check_text, numbers_in
 
 TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta, gamma, norm
 
 import clfeval
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 
 Z = float(norm.ppf(0.975))
 TABLE = np.array([[14, 3, 1], [2, 6, 0], [1, 1, 2]])  # rows by true and predicted class

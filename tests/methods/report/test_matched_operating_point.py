@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 from tests.methods.report.matched_tables import Setting, SimulatedTable, settings, tally
 from tests.texts import check_text
 

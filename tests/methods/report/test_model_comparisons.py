@@ -16,7 +16,7 @@ from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.report.bleeding import patients
 from tests.shell import at_shell
 from tests.texts import check_text, numbers_in

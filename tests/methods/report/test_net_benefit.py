@@ -11,7 +11,7 @@ from scipy import stats
 
 import clfeval
 from clfeval.arrays import Floats
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.thoroughness import thinned
 
 T, ROWS, PATIENTS = 0.3, 240, 40

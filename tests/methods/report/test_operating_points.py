@@ -16,7 +16,7 @@ from clfeval.arrays import Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.errors import UsageError
 from clfeval.methods.curves import roc_points
 from clfeval.methods.report import answer as report_sentences

@@ -12,7 +12,7 @@ from scipy.stats import beta, binom, norm
 
 import clfeval
 from clfeval.counts.patterns import PatternCounts
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import parse_measures
 

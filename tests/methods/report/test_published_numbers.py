@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from tests.measures.test_classes import DICE
 
 TP, FP, FN, TN = 2613, 564, 750, 2180  # Table 15.1

@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from tests.texts import check_text
 from tests.thoroughness import thinned
 

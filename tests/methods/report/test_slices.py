@@ -12,7 +12,7 @@ from scipy import stats
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, as_estimate
+from clfeval.document.cells import Estimate, as_estimate
 from clfeval.methods.report import scores
 from clfeval.methods.report.slice_answer import SliceModels, slice_answer
 from clfeval.pages.intervals import leading_models

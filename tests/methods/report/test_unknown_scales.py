@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.errors import DataError
 from clfeval.views.terminal import as_text
 from tests.test_schema import wrong_with

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 
 
 def stages() -> pl.DataFrame:

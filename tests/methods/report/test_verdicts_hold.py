@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.thoroughness import examples
 
 LEVEL = 0.9

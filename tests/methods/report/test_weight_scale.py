@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.thoroughness import thinned
 
 ROWS = 60

@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.measures.catalog import CATALOG

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.errors import UsageError
 from clfeval.methods.report.threshold_rules import parse_zones
 from tests.reference import ScoredRow

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 
 Line = dict[str, Any]  # a row of a result table
 Value = Fraction | Decimal | str  # a str is the reason why there is no finite number

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Answer, Cell, Estimate, Row
+from clfeval.document import Answer
+from clfeval.document.cells import Cell, Estimate, Row
 from clfeval.methods.tune_jpt.answer import tune_answer
 from tests.texts import check_text, numbers_in
 

@@ -14,7 +14,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row
+from clfeval.document.cells import Estimate, Row
 from clfeval.inference.resampling import random_stream
 from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.methods.threshold_optimism import DRAWS

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, rows_of
 from tests.thoroughness import examples

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.odds import TUNABLE
 from tests.methods.tune_jpt.reference import (
     INVARIANT,

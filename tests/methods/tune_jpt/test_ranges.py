@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta as beta_distribution
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.methods.tune_jpt.reference import (
     MEASURES,
     Cells,

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Answer, Estimate
+from clfeval.document import Answer
+from clfeval.document.cells import Estimate
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "breast-cancer"
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 
 TP, FP, FN, TN = 40, 12, 8, 90  # 48 positives, 102 negatives
 MOVING = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.arrays import Floats, Ints
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts

@@ -11,7 +11,7 @@ from scipy import stats
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.differences import Two, difference, everywhere
 from tests.methods.tune_jpt.reference import Cells, ratio_of, row_of, rows_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from clfeval.api.commands import tune_jpt
 from clfeval.api.result import Result
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from tests.process.program import clfeval
 from tests.shell import at_shell
 from tests.tables.door import Door

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.document import Estimate
+from clfeval.document.cells import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.reference import Cells, four
 from tests.methods.tune_jpt.requests.door import CCP, RF, command, one, rows_of, tuned, value

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.document import as_estimate
+from clfeval.document.cells import as_estimate
 from tests.methods.tune_jpt.requests.door import CCP, COUNTS, codes, command, tuned, usage_message
 from tests.texts import check_text, problem_places
 
