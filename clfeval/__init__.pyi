@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 
 from clfeval.api.result import Result as Result
 from clfeval.document import Document
-from clfeval.document import Estimate as Estimate
+from clfeval.document.cells import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError

@@ -44,6 +44,8 @@ CLASSES = "multiclass"  # of all together
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
 OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro averages are
+FEW_ROWS = 10  # of a class; with fewer, the variance of its placements is unreliable
+PLACEMENT_CORRELATION = 0.25  # of a row, between two areas of more than two classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +100,7 @@ class RowFrequencies:
     numbers: int = 1  # counts per kind
     table: Counts | None = None  # of labels, with cells at `place`
     place: Ints | None = None
-    smallest: float = np.inf  # rows of the smallest class
+    class_rows: Counts | None = None  # rows of each class that has any, of probabilities
     means: MeansOverClasses | None = None  # of labels
     rarer: float | None = None  # rows or clusters of right or of wrong predictions: the fewer
 
@@ -176,13 +178,12 @@ def multiclass_probability_rows(
     name = f"{model}\0{label or ''}"
     c = len(counts.classes)
     sizes = np.bincount(counts.truth, counts.n)
-    fewest = float(sizes[sizes > 0].min(initial=np.inf))
     factors = small_sample_factors(counts)[counts.truth]
     most_probable = counts.most_probable()
     right_and_wrong = np.concatenate([most_probable.positives, most_probable.negatives])
     rarer = smaller_class_size(right_and_wrong, most_probable.clusters)
     kinds = RowFrequencies(
-        counts.n, counts.clusters, name, factors, c, smallest=fewest, rarer=rarer
+        counts.n, counts.clusters, name, factors, c, class_rows=sizes[sizes > 0], rarer=rarer
     )
     calibrated = perfect_calibration_values(requested, most_probable, settings, name)
     for part, value in zip(measures, _measure_estimates(measures, kinds, settings), strict=True):
@@ -373,11 +374,12 @@ def _default_limits(
     is_near_best = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
     if is_near_best and kinds.table is not None and part.influence is not None:
         return _near_best(part, kinds.table / total * size, level, high)
-    if part.measure.interval == "delong":
-        unsure = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
-        if unsure or kinds.smallest * size / total < 10:  # influence values are unreliable
-            # extended to the score limits of an area of half the rows each
-            score_limits = auc_score_limits(part.value, size / 2, size / 2, level=level)
+    if part.measure.interval == "delong" and kinds.class_rows is not None:
+        is_near_end = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
+        effective_rows = kinds.class_rows * size / total
+        if is_near_end or effective_rows.min() < FEW_ROWS:  # influence values are unreliable
+            rows_of_side = equivalent_class_size(effective_rows)
+            score_limits = auc_score_limits(part.value, rows_of_side, rows_of_side, level=level)
             low = part.value if isnan(low) else low
             high = part.value if isnan(high) else high
             wider_limits = min(low, score_limits[0]), max(high, score_limits[1])
@@ -385,6 +387,22 @@ def _default_limits(
     if isnan(low):
         return (nan, nan), NONE
     return (low, high), f"{INFLUENCE}, {part.measure.limit_scale}"
+
+
+def equivalent_class_size(class_rows: Counts) -> float:
+    """Return the rows of each of two classes whose AUC varies as a mean over c classes does.
+
+    c² k / (2 sum over classes of 1 / n_c (1 + (k - 1) r))   k = 2 (c - 1)
+
+    A row of a class has a placement in k of the c (c - 1) areas, which correlate by r: by 1 for two
+    classes, whose two areas are one, else by 1/4, with which limits hold in simulated tables of
+    several kinds. class_rows (c,): n_c > 0.
+    """
+    c = len(class_rows)
+    k = 2 * (c - 1)
+    correlation = 1.0 if c == 2 else PLACEMENT_CORRELATION
+    variance = float((1 / class_rows).sum()) * (1 + (k - 1) * correlation) / k
+    return c**2 / (2 * variance)
 
 
 def _near_best(

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import beta
+from scipy.optimize import brentq
+from scipy.stats import beta, norm
 from sklearn import metrics as sk
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import clfeval
-from clfeval.document.cells import Row
+from clfeval.document.cells import Row, as_estimate
+from clfeval.methods.report.multiclass_estimates import equivalent_class_size
 from tests.methods.report.test_oracles import GUIDE
 from tests.thoroughness import thinned
 
@@ -200,6 +202,48 @@ def test_the_errors_of_kappas_are_those_of_statsmodels(c: int) -> None:
     ):
         expected = cohens_kappa(table, wt=weights).std_kappa * np.sqrt(m / (m - 1))
         assert found[name, "multiclass", None]["se"] == pytest.approx(expected, rel=1e-9), name
+
+
+@pytest.mark.parametrize(
+    ("class_rows", "size"),
+    [
+        ((12, 20), 15.0),  # of two classes: the harmonic mean, 2 / (1 / 12 + 1 / 20)
+        ((30, 30), 30.0),
+        # c² k / (2 sum (1 + (k - 1) / 4)), k = 4 areas with a row of a class
+        ((180, 114, 6), 9 * 4 / (2 * (1 / 180 + 1 / 114 + 1 / 6) * (1 + 3 / 4))),
+        ((10,) * 10, 100 * 18 / (2 * 10 / 10 * (1 + 17 / 4))),
+    ],
+)
+def test_a_mean_area_varies_like_that_of_two_classes(
+    class_rows: tuple[int, ...], size: float
+) -> None:
+    assert equivalent_class_size(np.array(class_rows)) == pytest.approx(size, rel=1e-6)
+
+
+def test_few_rows_of_a_class_widen_the_limits_of_a_mean_area() -> None:
+    """To the score limits of two classes of that size, which brentq finds as well."""
+    names = ["a", "b", "c"]
+    y = np.repeat([0, 1, 2], (30, 20, 5))
+    rng = np.random.default_rng(7)
+    p = rng.random((55, 3)) + 0.6 * (y[:, None] == np.arange(3))
+    p /= p.sum(axis=1, keepdims=True)
+    result = clfeval.report([names[i] for i in y], {"m": p}, classes=names, measure="roc_auc")
+    (row,) = [row for row in result.tables["measures"] if row["measure"] == "roc_auc"]
+    area = float(sk.roc_auc_score(y, p, multi_class="ovo"))
+    rows = 36 / (2 * (1 / 30 + 1 / 20 + 1 / 5) * 1.75)  # of each of two classes
+
+    def outside(a: float) -> float:
+        inflation = 1 + (rows - 1) * ((1 - a) / (2 - a) + a / (1 + a))
+        return float((area - a) ** 2 - norm.ppf(0.975) ** 2 * a * (1 - a) / rows**2 * inflation)
+
+    lower, upper = brentq(outside, 1e-9, area), brentq(outside, area, 1 - 1e-9)
+    interval = as_estimate(row["value"])
+    assert interval.value == pytest.approx(area, abs=1e-12)
+    assert interval.low is not None
+    assert interval.low <= lower + 1e-9
+    assert interval.high is not None
+    assert interval.high >= upper - 1e-9
+    assert min(abs(interval.low - lower), abs(interval.high - upper)) < 1e-9
 
 
 def test_the_guide_names_the_programs() -> None:
