@@ -266,7 +266,7 @@ def _several_models(
         "compared",
         text,
         tuple(models.get(BETTER, [])),
-        str(rows[0]["measure"]),
+        rows[0]["measure"],
         brief=_brief_comparison(rows, f"Compared with {subject} by {title}"),
         harm=WORSE in models,
     )
@@ -310,7 +310,7 @@ def _verdict_clauses(
 
 def _not_excluded(rows: Sequence[Row], title: str, level: float) -> str:
     """Return the clause on the largest harm that differences from a reference do not exclude."""
-    measure = str(rows[0]["measure"]).partition(":")[0]
+    measure = rows[0]["measure"].partition(":")[0]
     harm = LargestHarm.from_differences(rows, CATALOG[measure].best, level)
     return "" if harm is None else f"; a {harm.sentence(title)}"
 
@@ -358,7 +358,7 @@ def _operating_point(
         "operating-point",
         f"{text}.",
         tuple(dict.fromkeys(row["model"] for row in changed)),
-        str(changed[0]["measure"]),
+        changed[0]["measure"],
         d.value,
         d.low,
         d.high,
@@ -515,7 +515,7 @@ def _no_slice_difference(compared: Sequence[Row], lead: str, reference: str) -> 
 def _list_slice_differences(compared: Sequence[Row], lead: str, reference: str) -> str:
     """Return the sentence on one model in slices: its significant differences, harms first."""
     title = CATALOG[lead].title
-    model = quote_if_ambiguous(str(compared[0]["model"]))
+    model = quote_if_ambiguous(compared[0]["model"])
     verdicts = [kind for kind in VERDICTS if kind != UNDECIDED]
     significant = [row for kind in verdicts for row in _by_size(compared) if row["verdict"] == kind]
     if not significant:

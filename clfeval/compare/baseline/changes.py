@@ -115,8 +115,8 @@ def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
     return Answer(
         CODE,
         _model_text(rows, start, lead, SPELT_OUT),
-        (str(rows[0]["model"]),),
-        str(first[0]["measure"]),
+        (rows[0]["model"],),
+        first[0]["measure"],
         d.value,
         d.low,
         d.high,

@@ -330,7 +330,7 @@ def still_best_gates(evaluation: GateEvaluation) -> Iterator[Gate]:
 
 def _still_best_gate(model: str, best_rows: Sequence[Row]) -> Gate:
     """Return the gate of a model; best_rows: of the table `best`, the leading measure first."""
-    measure = str(best_rows[0]["measure"])
+    measure = best_rows[0]["measure"]
     tied_by_model = {row["model"]: row["tied"] for row in best_rows if row["measure"] == measure}
     tied = tied_by_model.get(model)
     if isinstance(tied, bool):

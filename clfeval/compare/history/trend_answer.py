@@ -227,7 +227,7 @@ def _last_label_answers(trend: Trend) -> Iterator[Answer]:
         label = cell_text(row["reference"])
         mark = " (accepted)" if accepted is not None and accepted.label == label else ""
         labels[f"{quote_if_ambiguous(label)}{mark}"] = None
-    level = trend.series[str(rows[0]["model"])][0].level or LEVEL
+    level = trend.series[rows[0]["model"]][0].level or LEVEL
     prevalence = [*_prevalence_answer(rows, level)]
     if prevalence:  # measures that depend on prevalence come later
         rows.sort(key=lambda row: row["measure"] not in UNMOVED)
@@ -250,7 +250,7 @@ def _not_excluded_answer(trend: Trend, rows: Sequence[Row]) -> Iterator[Answer]:
     is_changed = any(as_estimate(row["difference"]).value for row in rows)
     if not tested or not is_changed:
         return
-    level = trend.series[str(tested[0]["model"])][-1].level or LEVEL
+    level = trend.series[tested[0]["model"]][-1].level or LEVEL
     harm = LargestHarm.from_differences(tested, better_direction(trend.command, lead), level)
     if harm is not None:
         text = f"A {harm.sentence(sentence_title(lead))} ({100 * level:g}% CI)."
@@ -260,7 +260,7 @@ def _not_excluded_answer(trend: Trend, rows: Sequence[Row]) -> Iterator[Answer]:
 
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:
     """Yield the sentence on prevalence and mean score, if prevalence changed significantly."""
-    model = str(changes[0]["model"])
+    model = changes[0]["model"]
     titles = {
         "prevalence": "prevalence",
         "mean_score": f"mean score of {quote_if_ambiguous(model)}",

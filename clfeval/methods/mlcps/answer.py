@@ -205,7 +205,7 @@ def _format_lead(result: Document, score: str, value: float) -> str:
     second_value = cell_value(result.tables["models"][second[0]].get(score)) if second else None
     if second_value is None:
         return ""
-    names = formatting.join_names([str(ranks[i]["model"]) for i in second])
+    names = formatting.join_names([ranks[i]["model"] for i in second])
     return f", {formatting.format_number(value - second_value)} above {names}"
 
 
@@ -223,7 +223,7 @@ def _ties_answer(
         text = "Every other model is significantly worse."
         yield Answer("significantly-worse", text, tuple(best))
     else:
-        names = tuple(str(models[i]["model"]) for i in equal)
+        names = tuple(models[i]["model"] for i in equal)
         worse = [name for row in models if (name := row["model"]) not in {*best, *names}]
         yield Answer("not-significantly-different", formatting.describe_ties(names, worse), names)
 
@@ -268,7 +268,7 @@ def _bootstrap_claim(
     phrase = f"in {formatting.format_close(100 * share, 1)}% of bootstrap samples"
     if not (is_stable and equal):
         return _stability_claim(who, is_stable, phrase)
-    names = [str(result.tables["models"][i]["model"]) for i in equal]
+    names = [result.tables["models"][i]["model"] for i in equal]
     are = "is" if len(equal) == 1 else "are"
     ties = f"{formatting.join_names(names, most=3)} {are} tied with {who}"
     return False, f"{ties}, although {who} is first {phrase}"

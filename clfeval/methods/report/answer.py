@@ -226,7 +226,7 @@ def report_answer(
         and calibration.answer.code != MISCALIBRATED_CODE
     )
     answers += _decision_curve_answer(
-        str(candidates[0]["model"]),
+        candidates[0]["model"],
         whole_table_rows(decision),
         ranking.level,
         ranking.sample_size,
@@ -373,7 +373,7 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
 
 def _second_ranking_answer(ranked: Sequence[Row], second: SecondRanking) -> list[Answer]:
     """Return the sentence on a model that is significantly better than the leader by `second`."""
-    best, best_set = str(ranked[0]["model"]), second.best_set
+    best, best_set = ranked[0]["model"], second.best_set
     if best_set is None or best_set.ties.get(best) is not False:
         return []
     winner = best_set.models[best_set.leader]

@@ -103,7 +103,7 @@ def calibration_answer(
     answer = Answer(
         MISCALIBRATED_CODE if is_harm else CALIBRATION_CODE,
         f"{('. ' if starts_anew else '; ').join(part for part in parts if part)}.",
-        (str(ranked[0]["model"]),),
+        (ranked[0]["model"],),
         measure or None,
         estimate.value,
         estimate.low,
@@ -114,10 +114,7 @@ def calibration_answer(
         answer,
         names_fault=verdict in MISCALIBRATIONS or rivals.has_fault,
         ends_with_best=not clauses and (is_first or not contradicted),
-        miscalibrated=[
-            *[str(ranked[0]["model"])] * (verdict in MISCALIBRATIONS),
-            *rivals.miscalibrated,
-        ],
+        miscalibrated=[*[ranked[0]["model"]] * (verdict in MISCALIBRATIONS), *rivals.miscalibrated],
     )
 
 

@@ -235,7 +235,7 @@ def _recalibration_advice(
         return []
     from clfeval.methods.report.recalibration_advice import recalibration_advice
 
-    model = str(ranking.candidates[0]["model"])
+    model = ranking.candidates[0]["model"]
     return recalibration_advice(sample, tests, model, options.confidence, options.seed)
 
 

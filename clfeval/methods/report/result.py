@@ -548,7 +548,7 @@ def _leader_answers(
     if any(answer.code == MISCALIBRATED_CODE for answer in further) and options.confidence:
         from clfeval.methods.report.recalibration_advice import recalibration_advice
 
-        model = str(ranking.candidates[0]["model"])
+        model = ranking.candidates[0]["model"]
         tests = tables.get("calibration_tests", ())
         advice = recalibration_advice(sample, tests, model, options.confidence, options.seed)
     return [leader, *further, *advice]

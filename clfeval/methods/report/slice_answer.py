@@ -160,7 +160,7 @@ def _harms_answer(
         "slices",
         _harms_text(harms, MOST_HARMS, clear_text),
         tuple(dict.fromkeys(harm.model for harm in harms)),
-        str(harms[0].rows[0]["measure"]),
+        harms[0].rows[0]["measure"],
         value.value,
         value.low,
         value.high,
@@ -275,7 +275,7 @@ def _no_harm_answer(tested: Sequence[Row], tested_models: SliceModels) -> Answer
         whose = f"For {quote_if_ambiguous(str(row['model']))}, drops" if several else "Drops"
         text += f" {whose} of up to {format_number(drop)} in {_title(row)} are not excluded at "
         text += f"{row['slice']}."
-    return Answer("slices", text, tuple(models), str(tested[0]["measure"]))
+    return Answer("slices", text, tuple(models), tested[0]["measure"])
 
 
 def _largest_drop(tested: Sequence[Row]) -> tuple[float, Row | None]:

@@ -193,7 +193,7 @@ class TuneAnswers:
         rows = [row for row in rows if row["odds"] == rows[0]["odds"]]
         if len(rows) < 2:
             return
-        name = str(rows[0]["model"])
+        name = rows[0]["model"]
         title = CATALOG[str(self.parameters["led_by"])].title
         tested = [row for row in rows[1:] if row["tied"] is not None]
         tied = [row["model"] for row in tested if row["tied"]]

@@ -440,7 +440,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
         first |= LOWEST_RECALL
     columns = {"model": "model", **first, **columns}
     confusion = result.unsliced_rows("confusion")
-    best = str(rows[0]["model"])
+    best = rows[0]["model"]
     best_confusion = [row for row in confusion if row["model"] == best]
     sizes: dict[str, float] = {}
     for row in best_confusion:

@@ -392,7 +392,7 @@ def density_scenes(result: Document, populations: Sequence[Diamond]) -> Iterator
     defined = [(row, point) for row in rows if (point := row_point(row, "phi", "delta"))]
     points = [point for _, point in defined]
     marked = [
-        MarkedFeature(marker, str(defined[index][0]["feature"]), reason, points[index])
+        MarkedFeature(marker, defined[index][0]["feature"], reason, points[index])
         for index, (marker, reason) in _extreme_points(points).items()
     ]
     notes = _density_notes([row for row, _ in defined], len(rows))
