@@ -8,7 +8,7 @@ from functools import cache
 from itertools import accumulate, chain
 from typing import Any, TypeVar, cast, overload
 
-from clfeval.document.cells import CellsByColumn, Row, Rows, as_row
+from clfeval.document.cells import CellsByColumn, Row, Rows
 
 R = TypeVar("R", bound=CellsByColumn)
 CellColumns = Mapping[str, Sequence[Any]]
@@ -66,7 +66,7 @@ class LazyRows(Sequence[Row]):
     ) -> None:
         """Keep the number of rows, the function that makes row i, and the columns at hand."""
         self._length = length
-        self._make_row = make_row
+        self._make_row = cast("Callable[[int], Row]", make_row)
         self.columns = columns or {}
 
     def __len__(self) -> int:
@@ -80,10 +80,10 @@ class LazyRows(Sequence[Row]):
     def __getitem__(self, index: int | slice) -> Row | Rows:
         """Make one row, or a list of them for a slice."""
         if isinstance(index, slice):
-            return [as_row(self._make_row(i)) for i in range(*index.indices(self._length))]
+            return [self._make_row(i) for i in range(*index.indices(self._length))]
         if not -self._length <= index < self._length:
             raise IndexError(index)
-        return as_row(self._make_row(index % self._length))
+        return self._make_row(index % self._length)
 
     def __eq__(self, rows: object) -> bool:
         """Compare with another sequence, row by row."""
