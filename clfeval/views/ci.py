@@ -170,7 +170,7 @@ class _TestCase:
 def _gate_case(gate: Gate, change: str | None) -> _TestCase:
     """Return the case of a gate; change: of its value in the whole table, if it is known."""
     tag = TAGS.get(gate.state)
-    sentence = gate_sentence(gate)
+    sentence = printable(gate_sentence(gate))  # one line, whatever names hold
     output = [f"warning: {sentence}"] if gate.state == "warned" else []
     output += [change] if change else []
     name = f"{replace(gate, run=None).subject} {gate.bound}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import polars as pl
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
@@ -115,6 +115,7 @@ def test_each_run_has_its_suite(tmp_path: Path) -> None:
     assert document.tests == 4
 
 
+@example("a\nb")  # no name breaks the line of the message
 @given(st.text(st.characters(codec=None), min_size=1))
 def test_every_name_is_read_back(name: str) -> None:
     gate = Gate("fail-under", "recall", name, 0.5, 0.25, False)
