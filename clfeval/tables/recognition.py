@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -85,8 +85,7 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
         flag = "--run" if name == roles.run else "--by"
         row_selection.refuse_many_slices(name, used.get(name), flag)
     if roles.decimal == ".":
-        numbers = [name for model in reading.columns.models for name in model.columns]
-        value_columns = [*numbers, reading.columns.answer]
+        value_columns = _value_columns(reading, used)
         refuse_decimal_commas(file, value_columns, reading.columns.truth, used, roles)
     run = reading.roles.run
     if run is not None and run != roles.run:
@@ -106,6 +105,29 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     )
     columns_in_full = with_scales(columns_in_full, used, roles, percents)
     return Recognised(layout, columns_in_full, reading.roles)
+
+
+def _value_columns(reading: Reading, profiles: Mapping[str, ColumnProfile]) -> list[str]:
+    """Return the columns of predictions; where none can be, also all columns with decimal commas.
+
+    None can be where they have neither scores nor labels of truth. Scores that all differ look like
+    ids if their commas are not read.
+    """
+    columns = reading.columns
+    names = [name for model in columns.models for name in model.columns]
+    names += [columns.answer] * bool(columns.answer)
+    truth = profiles.get(columns.truth)
+    labels = truth.texts if truth is not None else frozenset[str]()
+    read_profiles = [profiles[name] for name in names if name in profiles]
+    if not read_profiles or any(_may_predict(profile, labels) for profile in read_profiles):
+        return names
+    return [*names, *(name for name, profile in profiles.items() if profile.commas)]
+
+
+def _may_predict(profile: ColumnProfile, labels: Collection[str]) -> bool:
+    """Return whether a column has labels of truth only, or more numbers than a flag."""
+    is_numeric = profile.mostly_numeric and len(profile.texts) > 2
+    return is_numeric or profile.texts.issubset(labels)
 
 
 def _unused_columns(reading: Reading, slice_columns: Iterable[str]) -> dict[str, str]:

@@ -422,10 +422,16 @@ def generate(
         tuple(offered),
         name_listed,
         clear=name_listed and not draft.doubts and one_look_is_enough(draft),
-        refusable=draft.refusable,
+        refusable=draft.refusable or are_copies_in_files(draft, files),
         heading=draft.heading,
         closed=draft.closed,
     )
+
+
+def are_copies_in_files(draft: Draft, files: dict[str, Columns]) -> bool:
+    """Tell whether rows with ids are copied into several files, of which no option counts one."""
+    repeats_ids = "repeated id" in draft.roles.values()
+    return "copied rows" in draft.doubts and repeats_ids and len(files) > 1
 
 
 def one_look_is_enough(draft: Draft) -> bool:

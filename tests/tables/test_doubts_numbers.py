@@ -31,6 +31,12 @@ DECIMAL_COMMA = 'truth;rf;gb\n1;0,7;0,4\n0;0,2;0,3\n1;0,3;"0,6"\n0;0,6;0,1\n'
 CASE_0_TO_100 = "truth,rf,gb\n1,70,4\n0,20,3\n1,80,60\n0,55,1\n"
 MARGINS = "truth,rf,gb\n1,2.5,1\n0,-1,-2\n1,-.5,3\n0,1,-1\n"
 LITTLE_ABOVE_1 = "truth,a,b\n1,.7,1.02\n0,.2,.5\n1,.8,.4\n"
+DISTINCT_COMMAS = (
+    "truth;p_no;p_yes;flag\nno;0,424;0,576;1\nyes;0,609;0,391;0\nno;0,7;0,3;0\nyes;0,2;0,8;1\n"
+)
+SUMS_PROPOSED = " | ".join(
+    f"""--where '"sick" <> '"'"'12'"'"'' --truth sick --positive {code}""" for code in "12"
+)
 ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "percentages": (PERCENTAGES, (), "rf needs-threshold", "--threshold rf=0.5"),
     "percentages of classes": (
@@ -46,6 +52,20 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "--model y_pred | --model y_prob | --model y_pred --model y_prob",
     ),
     "a decimal comma": (DECIMAL_COMMA, SEMI, "rf decimal-comma, gb decimal-comma", "--decimal ,"),
+    # scores that all differ look like ids, and a flag like the model
+    "a decimal comma next to a flag": (
+        DISTINCT_COMMAS,
+        SEMI,
+        "p_no decimal-comma, p_yes decimal-comma",
+        "--decimal ,",
+    ),
+    # 12 and 13 are the sums of columns of 1 and 2; a condition on `rf` would leave it out
+    "a last row of sums": (
+        "sick,rf\n1,1\n2,2\n2,1\n1,2\n1,2\n1,2\n2,2\n2,1\n12,13\n",
+        (),
+        "sick summary-row",
+        SUMS_PROPOSED,
+    ),
     # the order of scores is the same either way
     "a comma of either": (
         "truth;rf\n1;70,010\n0;20,200\n",

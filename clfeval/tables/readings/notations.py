@@ -60,7 +60,8 @@ def refuse_decimal_commas(
 ) -> None:
     """Raise for predictions in the named columns, or weights, with a decimal comma."""
     labels = known_labels(profiles[truth].texts, roles) if truth in profiles else set()
-    candidates = [name for name in (*names, roles.weight or "") if name and name in profiles]
+    distinct_names = dict.fromkeys((*names, roles.weight or ""))
+    candidates = [name for name in distinct_names if name and name in profiles]
     with_commas = [
         name for name in candidates if profiles[name].commas and not profiles[name].texts <= labels
     ]

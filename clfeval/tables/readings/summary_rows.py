@@ -74,23 +74,49 @@ def _has_other_values(profile: ColumnProfile, texts: Sequence[str]) -> bool:
 
 
 def _numbers_of_summary(profile: ColumnProfile) -> list[str]:
-    """Return the only number next to 0 and 1 that is their sum or their mean, in one row."""
+    """Return the only number next to two whole codes that is their sum or mean, in one row."""
     numbers = profile.number_of_text
-    others = [text for text, number in numbers.items() if number not in (0.0, 1.0)]
-    if len(others) != 1 or len(numbers) != 3 or profile.counts.get(others[0]) != 1:
+    if len(numbers) != 3:
         return []
-    ones = sum(profile.counts.get(text, 0) for text, number in numbers.items() if number == 1)
-    rows = sum(profile.counts.values()) - 1
-    number = numbers[others[0]]
-    is_summary = (number == ones > MOST_SUMMARIES) or isclose(number, ones / rows, rel_tol=1e-3)
-    return others if is_summary and rows >= FEWEST_ROWS else []
+    summaries = [text for text in numbers if _is_sum_or_mean_of_codes(text, profile)]
+    return summaries if len(summaries) == 1 else []
+
+
+def _is_sum_or_mean_of_codes(text: str, profile: ColumnProfile) -> bool:
+    """Return whether a number of one row is the sum, or the mean, of the whole codes of the others.
+
+    No third class is taken for one: a sum is larger than every code, a mean is no whole number.
+    """
+    number = profile.number_of_text[text]
+    rows_of_code = {
+        code: profile.counts.get(code_text, 0)
+        for code_text, code in profile.number_of_text.items()
+        if code_text != text
+    }
+    rows = sum(rows_of_code.values())
+    if profile.counts.get(text) != 1 or rows < FEWEST_ROWS or not all(map(_is_whole, rows_of_code)):
+        return False
+    total = sum(code * count for code, count in rows_of_code.items())
+    largest = max(MOST_SUMMARIES, *map(abs, rows_of_code))
+    if number == total:
+        return abs(number) > largest
+    return not _is_whole(number) and isclose(number, total / rows, rel_tol=1e-3)
+
+
+def _is_whole(number: float) -> bool:
+    return float(number).is_integer()
 
 
 def _summary_error(
     file: str, profiles: ColumnProfiles, roles: Input, cells: dict[str, list[str]], message: str
 ) -> DataError:
     """Build the error of rows that are no observations; cells: their values, by column."""
-    name = min(cells, key=lambda column: _place_of_column(column, profiles[column]))
+    truths = [
+        name
+        for name in cells
+        if name == roles.truth or _is_truth_by_values(name, profiles, roles, cells[name])
+    ]
+    name = min(cells, key=lambda column: _place_of_column(column, profiles[column], truths))
     problems = [
         Problem(f"{quote_name(text)} {message}", "summary-row", file, None, name)
         for text in cells[name]
@@ -102,7 +128,7 @@ def _summary_error(
     conditions = ("{} <> '{}'".format(column, text.replace("'", "''")) for text in cells[name])
     options: dict[str, Any] = {"where": " and ".join(conditions)}
     is_named = is_certain_truth(name) or is_likely_truth(name)
-    if is_named or _is_truth_by_values(name, profiles, roles, cells[name]):
+    if (is_named or name in truths) and roles.truth is None:
         options["truth"] = name
     words = "" if is_named or "truth" not in options else f"{quote_name(name)} is truth, "
     words += f"without the rows in which {quote_name(name)} is {' or '.join(cells[name])}"
@@ -120,8 +146,13 @@ def _is_truth_by_values(
     return bool(candidates) and candidates[0] == TruthCandidate(name, "values")
 
 
-def _place_of_column(name: str, profile: ColumnProfile) -> tuple[bool, bool, bool]:
-    """Return how well a column tells rows apart: without gaps, an id, or truth."""
+def _place_of_column(
+    name: str, profile: ColumnProfile, truths: Sequence[str]
+) -> tuple[bool, bool, bool, bool]:
+    """Return how well a column tells rows apart: without gaps, an id, or truth by name or values.
+
+    A condition on a model would leave it out: columns that tell rows apart are no models.
+    """
     is_id = bool(tags_of(name) & {"id", "like an id", "index", "cluster"})
     is_truth = is_certain_truth(name) or is_likely_truth(name)
-    return (profile.missing > 0, not is_id, not is_truth)
+    return (profile.missing > 0, not is_id, not is_truth, name not in truths)
