@@ -93,15 +93,19 @@ def test_else_they_are_compared_by_labels() -> None:
     assert clfeval.report(table, interval="none").answer[0].measure == "roc_auc"
 
 
-def test_limits_of_a_perfect_area_are_the_score_limits_of_half_the_rows() -> None:
-    """Of 45 and 45 rows: where 1 - A is z standard errors as Hanley and McNeil have them."""
+def test_limits_of_a_perfect_area_are_the_score_limits_of_two_classes() -> None:
+    """That vary alike: where 1 - A is z standard errors as Hanley and McNeil have them.
+
+    Of three classes of 30 rows, c² k / (2 sum 1 / n_c (1 + (k - 1) / 4)) with k = 4 areas each.
+    """
     certain = {f"m:{k}": [float(k == one) for one in "abc"] * 30 for k in "abc"}
     table = pl.DataFrame({"truth": [*"abc"] * 30, **certain})
-    z, s = norm.ppf(0.975), 44
+    rows = 9 * 4 / (2 * 3 / 30 * (1 + 3 / 4))
+    z, s = norm.ppf(0.975), rows - 1
 
     def beyond(a: float) -> float:
         more = 1 + s * (1 - a) / (2 - a) + s * a / (1 + a)
-        return float((1 - a) ** 2 - z**2 * a * (1 - a) / 45**2 * more)
+        return float((1 - a) ** 2 - z**2 * a * (1 - a) / rows**2 * more)
 
     result = clfeval.report(table)
     found = value(result, "roc_auc")
