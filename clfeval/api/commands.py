@@ -23,7 +23,7 @@ from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure, requested_measure
 from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.input import Input, split_path, table_paths
+from clfeval.tables.input import InputOptions, split_path, table_paths
 from clfeval.tables.layouts.counts_file import COUNTS_FILE
 from clfeval.tables.prediction_files import open_predictions
 from clfeval.tables.source import holds_result, refuse_count_summary
@@ -169,7 +169,7 @@ def _prepared_result(sample: Sample, compute: Callable[[], Document]) -> Prepare
 
 @public_function
 def report(
-    table: object, reading_options: Input, options: ReportOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: ReportOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Evaluate predictions: discrimination, calibration, net benefit, errors.
 
@@ -228,7 +228,7 @@ def report(
 
 @public_function
 def mars(
-    table: object, reading_options: Input, options: MarsOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: MarsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Compute ShineThrough and Occlusion of every model and pair, and of subsets on request.
 
@@ -254,7 +254,7 @@ def mars(
 @public_function
 def phidelta(
     table: object,
-    reading_options: Input,
+    reading_options: InputOptions,
     plane: PlaneOptions,
     classifiers: ClassifierOptions,
     features: FeatureOptions,
@@ -304,7 +304,7 @@ def phidelta(
 
 
 def _refuse_options_of_classifiers(
-    reading_options: Input, plane: PlaneOptions, classifiers: ClassifierOptions
+    reading_options: InputOptions, plane: PlaneOptions, classifiers: ClassifierOptions
 ) -> None:
     """Raise UsageError for options that apply to classifiers, where features are given."""
     if reading_options.engine not in (None, "polars"):
@@ -336,7 +336,7 @@ def _refuse_options_of_classifiers(
 
 @public_function
 def recalibrate(
-    table: object, reading_options: Input, options: RecalibrateOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: RecalibrateOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Recalibrate probabilities, and test whether that helps on new rows.
 
@@ -365,7 +365,7 @@ def recalibrate(
 
 
 def _recalibrated_columns(
-    table: object, reading_options: Input, options: RecalibrateOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: RecalibrateOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Yield the result of adding the columns of stored calibrators to a table."""
     from clfeval.methods.recalibrate.stored_result import check_options, stored_result
@@ -379,7 +379,7 @@ def _recalibrated_columns(
 
 @public_function
 def count(
-    table: object, reading_options: Input, options: CountOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: CountOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
 
@@ -397,7 +397,7 @@ def count(
         counts = _need_predictions(sample, "count")
         merged = None
         if options.counts_of_all is not None:
-            with open_predictions(options.counts_of_all, Input(ranks=True)) as counts_file:
+            with open_predictions(options.counts_of_all, InputOptions(ranks=True)) as counts_file:
                 if counts_file.layout is not COUNTS_FILE:
                     message = f"{OPTION}--joint{END} needs added counts, a file of clfeval count"
                     raise UsageError.new(message, "needs-predictions", counts_file.files[0].name)
@@ -407,7 +407,7 @@ def count(
 
 @public_function
 def tune_jpt(
-    table: object, reading_options: Input, options: TuneOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: TuneOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Compute measures of 2 x 2 tables at other prevalences of the positive class.
 

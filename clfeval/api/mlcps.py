@@ -22,7 +22,7 @@ from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, make_scales
 from clfeval.options.declaration import changed_options
 from clfeval.placeholders import END, OPTION, SWITCH
-from clfeval.tables.input import Input, table_paths
+from clfeval.tables.input import InputOptions, table_paths
 from clfeval.tables.metric.grid import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction_files import open_predictions
@@ -34,7 +34,7 @@ PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weigh
 
 @public_function
 def mlcps(
-    table: object, reading_options: Input, options: MlcpsOptions, on_open: OnOpen
+    table: object, reading_options: InputOptions, options: MlcpsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Rank models by the area of the polygon of their metrics, and test whether that is stable.
 
@@ -84,13 +84,13 @@ def mlcps(
     )
 
 
-ReadMetrics = Callable[[object, Input, Sequence[str], MlcpsOptions, OnOpen], MetricValues]
+ReadMetrics = Callable[[object, InputOptions, Sequence[str], MlcpsOptions, OnOpen], MetricValues]
 
 
 def _read_compared_table(
     read: ReadMetrics,
     values: MetricValues,
-    reading_options: Input,
+    reading_options: InputOptions,
     options: MlcpsOptions,
     on_open: OnOpen,
 ) -> MetricValues:
@@ -115,7 +115,7 @@ def _read_compared_table(
     return compared
 
 
-def _refuse_prediction_options(reading_options: Input, options: MlcpsOptions) -> None:
+def _refuse_prediction_options(reading_options: InputOptions, options: MlcpsOptions) -> None:
     """Raise for options that apply to predictions only, and for --transpose of a long table."""
     changed = changed_options(reading_options, with_input(MLCPS))
     flags = [option.flag for option in changed if option.field in PREDICTED]
@@ -133,7 +133,7 @@ def _refuse_prediction_options(reading_options: Input, options: MlcpsOptions) ->
 
 def _read_metric_table(
     table: object,
-    reading_options: Input,
+    reading_options: InputOptions,
     metrics: Sequence[str],
     options: MlcpsOptions,
     on_open: OnOpen,
@@ -202,7 +202,7 @@ def _reading_notes(table: MetricTable) -> Iterator[ResultNote]:
 
 def _metrics_from_predictions(
     table: object,
-    reading_options: Input,
+    reading_options: InputOptions,
     metrics: Sequence[str],
     options: MlcpsOptions,
     on_open: OnOpen,

@@ -19,7 +19,7 @@ from clfeval.cli.output import detect_screen, print_result
 from clfeval.errors import DataError, bad_option, suggestion
 from clfeval.pages.command_pages import page_of
 from clfeval.pages.schema import HISTORY, SUITE, Page, gateable_names
-from clfeval.tables.input import ColumnNames, Input, find_column, split_path
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, split_path
 
 if TYPE_CHECKING:
     from clfeval.methods.measurement.requested_measures import AvailableMeasures
@@ -263,7 +263,7 @@ def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
         path = _expand_path(name)
         if path is not None:
             try:
-                reading_options = Input(
+                reading_options = InputOptions(
                     input_format=ctx.params.get("input_format"),
                     delimiter=ctx.params.get("delimiter"),
                 )
@@ -288,7 +288,7 @@ def _expand_path(name: str) -> str | None:
     return None
 
 
-def _read_file_head(name: str, reading_options: Input) -> tuple[Sequence[str], SampleRows]:
+def _read_file_head(name: str, reading_options: InputOptions) -> tuple[Sequence[str], SampleRows]:
     """Return header and first rows of a file, using polars only if the format needs it."""
     from tempfile import TemporaryDirectory
 

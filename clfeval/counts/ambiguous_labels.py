@@ -19,7 +19,7 @@ from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import as_text, collect, engine_errors, is_missing, nw
-from clfeval.tables.input import DEFAULT_THRESHOLD, Input
+from clfeval.tables.input import DEFAULT_THRESHOLD, InputOptions
 from clfeval.tables.layouts.wide import with_positive_probabilities
 from clfeval.tables.profiles import is_score
 from clfeval.tables.readings.notations import is_mark, means_missing, null_value_hint
@@ -77,7 +77,7 @@ def refuse_similar_labels(
     file: str,
     truth: str,
     classes: Mapping[str, int],
-    roles: Input,
+    roles: InputOptions,
     models: Iterable[ModelColumns] = (),
     others: Mapping[str, Collection[str]] | None = None,
     predicted: Collection[str] = (),

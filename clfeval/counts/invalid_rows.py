@@ -42,7 +42,7 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, count_texts, distinct_texts, natural_sort_key, pl
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.invalid_cells import (
     FILE,
     PLACE,
@@ -197,7 +197,7 @@ def check_ids(
     """Raise if an id occurs in more than one row of the files, or of one run."""
     if all_distinct(files, column, null_values, profile.texts if profile else ()):
         return
-    if counts_only(files[0].native, Input()):
+    if counts_only(files[0].native, InputOptions()):
         message, hint = "some ids are in more than one row", "each id must occur once"
         raise DataError.new(message, "duplicate-id", files[0].name, None, column, hint=hint)
     row = [column] if run is None else [column, run]

@@ -32,7 +32,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import collect, nw
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.readings.positive import is_multiclass
 
 S = TypeVar("S")
@@ -60,7 +60,7 @@ class PredictionCounts:
     thresholds: Mapping[str, float | None]
     ties: Mapping[str, int]
     blank_rows: int
-    roles: Input
+    roles: InputOptions
     evaluated: EvaluatedRows
     order: tuple[str, ...] = ()
     labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None

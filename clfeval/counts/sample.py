@@ -19,7 +19,7 @@ from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.formatting import format_rows
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field
-from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.input import ColumnNames, InputOptions, find_column
 from clfeval.tables.layouts.counts_table import CountsRow, read_confusion_files
 from clfeval.tables.predictions import Facts, Predictions
 
@@ -37,7 +37,7 @@ class Sample:
     files: tuple[InputFile, ...]
     positive: str
     negative: tuple[str, ...]
-    roles: Input
+    roles: InputOptions
     name: str = ""
     runs: Mapping[str, ConfusionCounts] = field(default_factory=dict)
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Sample:
 
     @classmethod
     def from_confusions(
-        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: Input, **fields: Any
+        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: InputOptions, **fields: Any
     ) -> Sample:
         """Build from counts of the whole table (None) and of slices, without predictions."""
         positive, negative = "positive", "negative"
@@ -156,7 +156,7 @@ def read_sample(opened: Predictions) -> Sample:
     )
 
 
-def _refuse_needing_predictions(roles: Input) -> None:
+def _refuse_needing_predictions(roles: InputOptions) -> None:
     """Raise UsageError if an option is given that a table of counts cannot serve."""
     for option in ("threshold", "weight", "kind", "cluster"):
         if getattr(roles, option):

@@ -21,7 +21,7 @@ from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, natural_sort_key, pl, unreadable_frame_error
-from clfeval.tables.input import Input, Kind
+from clfeval.tables.input import InputOptions, Kind
 from clfeval.tables.invalid_cells import Tasks, numbered_rows
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, is_score
@@ -41,7 +41,7 @@ def resolve_positive(
     file: str,
     truth: str,
     classes: Mapping[str, int],
-    roles: Input,
+    roles: InputOptions,
     models: Iterable[ModelColumns] = (),
 ) -> str:
     """Return the positive class: the declared one, or the one that follows from the words.
@@ -80,7 +80,7 @@ def _further(readings: Sequence[OfferedReading]) -> str | None:
 
 
 def refuse_truth_of_values(
-    file: str, truth: str, rows: Mapping[str, int], roles: Input, *, scored: bool
+    file: str, truth: str, rows: Mapping[str, int], roles: InputOptions, *, scored: bool
 ) -> None:
     """Raise for a truth of many distinct numbers, as in regression, of ids, or of many classes.
 
@@ -149,7 +149,7 @@ class CountSettings:
     columns: Columns
     positive: str
     thresholds: Mapping[str, float]
-    roles: Input
+    roles: InputOptions
     layout: Layout
     files: tuple[TableFile, ...]
     tasks: Tasks
@@ -195,7 +195,7 @@ class CountSettings:
     @property
     def numbers_rows(self) -> bool:
         """True if rows have numbers: not those of Spark."""
-        return not counts_only(self.files[0].native, Input())
+        return not counts_only(self.files[0].native, InputOptions())
 
     def numbered_rows(self, *columns: str, **expressions: pl.Expr) -> pl.LazyFrame:
         """Return columns of the rows of all files, with their numbers; of Spark of the first rows.
@@ -273,7 +273,7 @@ def _settings_of_first_rows(opened: Predictions, positive: str) -> CountSettings
     return CountSettings(columns, positive, thresholds, roles, *opening)
 
 
-def _threshold_of(model: ModelColumns, columns: Columns, roles: Input) -> float:
+def _threshold_of(model: ModelColumns, columns: Columns, roles: InputOptions) -> float:
     """Return the threshold of a model on the scale of its scores as they are evaluated."""
     threshold = roles.threshold_of(model.name)
     if model.name in columns.calibrated:

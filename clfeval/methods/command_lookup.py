@@ -7,12 +7,12 @@ from importlib import import_module
 
 from clfeval.options.declaration import Command
 from clfeval.records import replace
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 
 
 def with_input(command: Command) -> Command:
     """Return a command with the options on its input table."""
-    return replace(command, input=Input)
+    return replace(command, input=InputOptions)
 
 
 @cache  # its options are reworded once

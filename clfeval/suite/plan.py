@@ -46,7 +46,7 @@ from clfeval.suite.reading import (
 )
 from clfeval.suite.run_options import RunLink, check_inside_folder, fill_for_yaml
 from clfeval.suite.runs import Run, build_runs, describe_input
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.source import FRAME
 from clfeval.views.files import check_names
 
@@ -210,7 +210,7 @@ def check_tables(runs: Sequence[Run], errors: BatchErrors) -> None:
 def read_run_table(run: Run, dry_results: dict[str, Document]) -> Document:
     """Return how a run's table is read; dry_results: cache by options on reading."""
     command = run.keys.command
-    reading_names = {option.name for option in command.options_of(Input)}
+    reading_names = {option.name for option in command.options_of(InputOptions)}
     reading_names |= {
         option.name
         for option in command.options()

@@ -20,7 +20,7 @@ from clfeval.output_files import target_path
 from clfeval.records import dataclass, replace
 from clfeval.suite import run_options, schema
 from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
-from clfeval.tables.input import Input, split_path
+from clfeval.tables.input import InputOptions, split_path
 from clfeval.tables.source import display_name
 
 _NOTHING = Node(None, None, ())  # type: ignore[arg-type]
@@ -189,7 +189,7 @@ def _defaults(
     metrics = keys.command.name == "mlcps" and source != "predictions"
     unused = {
         option.name
-        for option in keys.command.options_of(Input)
+        for option in keys.command.options_of(InputOptions)
         if linked or (metrics and option.opt.panel != READING)
     }
     unused |= {kind.option for kind in KINDS if not kind.applies_to(keys.command.name)}

@@ -18,7 +18,7 @@ from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import engine_errors, in_polars, pl, unreadable_frame_error
-from clfeval.tables.input import FILE_NAME, JOIN_ROWS, Input
+from clfeval.tables.input import FILE_NAME, JOIN_ROWS, InputOptions
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.candidate_columns import kind_of_cells
 from clfeval.tables.readings.labels import known_labels
@@ -68,7 +68,7 @@ def file_stem(name: str) -> str:
     return first if dot and first else name.strip("<>")
 
 
-def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
+def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: InputOptions) -> None:
     """Raise for files and options that cannot be joined, before anything is read."""
     if len(files) < 2:
         message = f"{OPTION}--join{END} needs several files, but only one is given"
@@ -135,7 +135,7 @@ def find_lone_truth(
     profiles: Mapping[str, ColumnProfile],
     file_name: str,
     key: str | None,
-    roles: Input,
+    roles: InputOptions,
     used: set[str],
 ) -> str | None:
     """Return the truth column of a file without models, of ids, truth and texts; else None.

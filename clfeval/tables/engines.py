@@ -19,7 +19,7 @@ from typing import Any
 from clfeval.errors import DataError, UsageError, format_option
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import Frame, collect, engine_errors, nw
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.parquet_folders import (
     literal_path,
     parquet_files_of,
@@ -62,13 +62,13 @@ OWN = {
 }
 
 
-def reads_elsewhere(paths: Sequence[str], roles: Input) -> bool:
+def reads_elsewhere(paths: Sequence[str], roles: InputOptions) -> bool:
     """Return whether an engine other than polars is asked for, or a folder is given."""
     folders = [path for path in paths if os.path.isdir(path)]
     return roles.engine not in (None, "polars") or any(map(parquet_files_of, folders))
 
 
-def open_in_engine(paths: Sequence[str], roles: Input) -> TableFile:
+def open_in_engine(paths: Sequence[str], roles: InputOptions) -> TableFile:
     """Open Parquet files, folders or a table by name as one table of an engine, columns in order.
 
     A folder has its columns in the order of their names, as its files may differ in them; parts of
@@ -117,7 +117,7 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
         raise UsageError.new(message, "engine-failed", name, hint=hint) from error
 
 
-def counts_only(frame: object, roles: Input) -> bool:
+def counts_only(frame: object, roles: InputOptions) -> bool:
     """Return whether the rows of a frame stay in an engine, from which only counts are read."""
     native = frame.to_native() if hasattr(frame, "to_native") else frame
     spark = type(native).__module__.partition(".")[0] == "pyspark"
@@ -171,7 +171,7 @@ def _is_table_name(path: str) -> bool:
     return plain and not os.path.exists(path) and not path.endswith(".parquet")
 
 
-def _open_duckdb(paths: Sequence[str], options: Input) -> Frame:
+def _open_duckdb(paths: Sequence[str], options: InputOptions) -> Frame:
     duckdb = _library("duckdb", "duckdb")
     database, _sign, table = paths[0].rpartition(":")
     in_database = database.endswith(DATABASES) and len(paths) == 1
@@ -233,7 +233,7 @@ def _refuse_duckdb_path(file: str, *, partitioned: bool) -> None:
         refuse_partition_signs("DuckDB", file, "\\?")
 
 
-def _open_spark(paths: Sequence[str], options: Input) -> Frame:
+def _open_spark(paths: Sequence[str], options: InputOptions) -> Frame:
     session = _spark_session(options.spark_conf)
     remote = any("://" in path for path in paths)
 

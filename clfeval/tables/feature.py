@@ -21,7 +21,7 @@ from clfeval.tables.columns import ColumnRole
 from clfeval.tables.frames import in_polars, nw
 from clfeval.tables.input import (
     ColumnNames,
-    Input,
+    InputOptions,
     find_column,
     match_names,
     refuse_ignored_columns,
@@ -59,7 +59,7 @@ class FeatureTable:
     """
 
     files: tuple[TableFile, ...]
-    roles: Input
+    roles: InputOptions
     layout: Literal["wide", "long"]
     truth: str | None
     id: str | None = None
@@ -122,7 +122,7 @@ WHY: Mapping[FeatureKind, str] = {
 
 @contextmanager
 def open_features(
-    tables: object, roles: Input, *, features: Sequence[str] = (), truth_table: object = None
+    tables: object, roles: InputOptions, *, features: Sequence[str] = (), truth_table: object = None
 ) -> Iterator[FeatureTable]:
     """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
@@ -145,7 +145,7 @@ def _in_polars(file: TableFile) -> TableFile:
 
 def _recognise_features(
     files: tuple[TableFile, ...],
-    roles: Input,
+    roles: InputOptions,
     features: tuple[str, ...],
     classes: ClassTable | None,
 ) -> FeatureTable:
@@ -197,7 +197,7 @@ def _recognise_features(
 
 
 def _columns_without_ignored(
-    file: TableFile, roles: Input, features: Sequence[str], classes: ClassTable | None
+    file: TableFile, roles: InputOptions, features: Sequence[str], classes: ClassTable | None
 ) -> list[str]:
     """Return the columns that --ignore leaves; DataError for options that name no column."""
     columns = list(file.columns)
@@ -213,7 +213,7 @@ def _columns_without_ignored(
 
 def _wide_features(
     files: tuple[TableFile, ...],
-    roles: Input,
+    roles: InputOptions,
     truth: str | None,
     columns: Sequence[str],
     features: tuple[str, ...],
@@ -234,7 +234,7 @@ def _wide_features(
 
 
 def _truth_by_name_or_offer(
-    file: TableFile, columns: Sequence[str], roles: Input, *, sparse: bool
+    file: TableFile, columns: Sequence[str], roles: InputOptions, *, sparse: bool
 ) -> str:
     """Return the only column that is named like truth; DataError with those that may be it."""
     message = f"no class column; columns: {list_names(columns)}"
@@ -256,7 +256,7 @@ def _truth_by_name_or_offer(
     raise with_delimiter_hint(file, DataError(problem, hint=unread_hint, readings=readings))
 
 
-def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
+def _classes(files: tuple[TableFile, ...], roles: InputOptions) -> ClassTable:
     """Recognise the row and class columns of a table of classes; of two the second is the class."""
     first = files[0]
     columns = list(first.columns)

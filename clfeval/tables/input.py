@@ -88,7 +88,7 @@ def _parse_settings(flag: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Input:
+class InputOptions:
     """How a table is read, and the roles of columns; None: recognised from the table.
 
     threshold: by model; the key None for all others. run: a column also in `by`, ids being unique
@@ -275,7 +275,7 @@ class Input:
     denied: tuple[tuple[str, str], ...] = ()
     reference: str | None = None
 
-    def folded(self) -> Input:
+    def folded(self) -> InputOptions:
         """Return the options with classes stripped and in lower case if `fold_labels` is set."""
         if not self.fold_labels:
             return self
@@ -333,7 +333,7 @@ class Input:
             only_calibrated=tuple(name for name in calibrated if name not in models),
         )
 
-    def with_runs(self, column: str | None, *, files: bool) -> Input:
+    def with_runs(self, column: str | None, *, files: bool) -> InputOptions:
         """Return the options with the column of runs, or the file names as runs, if given."""
         if column is None and not files:
             return self
@@ -499,7 +499,7 @@ def is_index_name(name: str) -> bool:
     return bool(re.fullmatch(_INDEX, name))
 
 
-def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
+def parse_facets(roles: InputOptions, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Return the columns of entries of --by: `a*b` is a and b (unless a column), `age:4` is age."""
     names = {*columns, *([] if roles.run is None else [roles.run])}
     facets = dict[tuple[str, ...], None]()

@@ -31,7 +31,7 @@ from clfeval.tables.align import (
 )
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import nw
-from clfeval.tables.input import Input, match_names, parse_facets
+from clfeval.tables.input import InputOptions, match_names, parse_facets
 from clfeval.tables.layouts import wide
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile
@@ -80,7 +80,7 @@ class SharedRoles:
     files_with: number of files with each column name. side_columns: slices, weight, cluster.
     """
 
-    roles: Input
+    roles: InputOptions
     ignored: frozenset[str]
     side_columns: Sequence[str]
     files_with: Counter[str]
@@ -107,7 +107,7 @@ class JoinedModel:
     joined: ModelColumns
 
 
-def join_files(files: NamedFiles, roles: Input) -> Predictions:
+def join_files(files: NamedFiles, roles: InputOptions) -> Predictions:
     """Join files on their ids, or on the numbers of their rows."""
     refuse_unjoinable(files, roles)
     table_name = _joined_name(files)
@@ -155,8 +155,8 @@ def _recognise_files(
 
 
 def _resolved_roles(
-    roles: Input, parts: Sequence[JoinedFile], models: Sequence[JoinedModel]
-) -> Input:
+    roles: InputOptions, parts: Sequence[JoinedFile], models: Sequence[JoinedModel]
+) -> InputOptions:
     """Return the options of the joined table, with its ids and models."""
     # labels of one file are not stray columns next to scores of another
     are_models = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
@@ -172,7 +172,7 @@ def _joined_name(files: NamedFiles) -> str:
     return name
 
 
-def _file_parts(files: NamedFiles, roles: Input) -> list[FilePart]:
+def _file_parts(files: NamedFiles, roles: InputOptions) -> list[FilePart]:
     """Return the files with their names, profiles and keys; UsageError for two of one name."""
     keys = find_keys([file for _, file in files], str(roles.join))
     parts = []
@@ -200,7 +200,7 @@ def _all_column_names(parts: Sequence[FilePart]) -> list[str]:
 
 
 def _shared_roles(
-    table_name: str, parts: Sequence[FilePart], columns: Sequence[str], roles: Input
+    table_name: str, parts: Sequence[FilePart], columns: Sequence[str], roles: InputOptions
 ) -> SharedRoles:
     """Return the roles that options give to columns; UsageError for columns that no file has."""
     ignored = match_names(table_name, columns, roles.ignore, kind="column")
@@ -224,7 +224,7 @@ def _with_lone_truth(part: FilePart, parts: Sequence[FilePart], shared: SharedRo
     return replace(part, lone_truth=lone_truth)
 
 
-def _truth_source(parts: Sequence[FilePart], roles: Input) -> TruthSource:
+def _truth_source(parts: Sequence[FilePart], roles: InputOptions) -> TruthSource:
     """Return the file with truth: one without models, else the first with truth by its name."""
     lone = [position for position, part in enumerate(parts) if part.lone_truth is not None]
     # fractions named like truth are the scores of another file
@@ -260,7 +260,7 @@ def _joined_models(parts: Sequence[JoinedFile], truth: TruthSource) -> list[Join
 
 
 def _selected_models(
-    table_name: str, models: Sequence[JoinedModel], roles: Input
+    table_name: str, models: Sequence[JoinedModel], roles: InputOptions
 ) -> list[JoinedModel]:
     """Return the models that --model names, in that order; all without it."""
     models_by_name = {model.joined.name: model for model in models}
@@ -285,7 +285,7 @@ def _joined_columns(
     parts: Sequence[JoinedFile],
     selected: Sequence[JoinedModel],
     facets: tuple[tuple[str, ...], ...],
-    roles: Input,
+    roles: InputOptions,
 ) -> Columns:
     """Return the roles of the columns of the joined table."""
     ignored = [
@@ -319,7 +319,7 @@ def _layout_of_models(models: Sequence[ModelColumns]) -> Layout:
 
 
 def _joined_text(
-    table_name: str, rows: AlignedRows, roles: Input, parts: Sequence[FilePart]
+    table_name: str, rows: AlignedRows, roles: InputOptions, parts: Sequence[FilePart]
 ) -> str:
     """Return how many rows were joined on what, in words."""
     by_number = parts[0].key is None
@@ -332,7 +332,7 @@ def _joined_text(
     return text
 
 
-def _refuse_unknown_truth(table_name: str, parts: Sequence[FilePart], roles: Input) -> None:
+def _refuse_unknown_truth(table_name: str, parts: Sequence[FilePart], roles: InputOptions) -> None:
     """Raise with the columns that may be truth, where no file has one by its name.
 
     Those of files without predictions come first.
@@ -404,7 +404,7 @@ def _side_columns_of(part: FilePart, shared: SharedRoles) -> dict[str, str]:
     return columns
 
 
-def _columns_of_truth(part: FilePart, roles: Input) -> Columns:
+def _columns_of_truth(part: FilePart, roles: InputOptions) -> Columns:
     """Return the columns of a file of truth only."""
     return Columns(
         str(part.lone_truth),
@@ -419,7 +419,7 @@ def _columns_of_truth(part: FilePart, roles: Input) -> Columns:
 
 
 def _recognise_with_truth(
-    part: FilePart, roles: Input, truth: ColumnProfile | None, *, is_separate: bool
+    part: FilePart, roles: InputOptions, truth: ColumnProfile | None, *, is_separate: bool
 ) -> Recognised:
     """Recognise the columns of a file of models; truth: of another file, where it has none.
 

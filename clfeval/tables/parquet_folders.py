@@ -14,7 +14,7 @@ from typing import Any
 from clfeval.errors import DataError, OfferedReading, Problem, UsageError, quote_name
 from clfeval.placeholders import END, OPTION
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
-from clfeval.tables.input import Input, match_names
+from clfeval.tables.input import InputOptions, match_names
 from clfeval.tables.layouts.counts_file import METADATA
 from clfeval.tables.scan import unreadable_error
 
@@ -118,7 +118,9 @@ def refuse_partition_signs(engine: str, path: str, signs: str) -> None:
 
 
 def read_parquet_files(
-    paths: Sequence[str], roles: Input, read: Callable[[list[str], list[str], list[str]], Any]
+    paths: Sequence[str],
+    roles: InputOptions,
+    read: Callable[[list[str], list[str], list[str]], Any],
 ) -> Frame:
     """Return Parquet files as one frame.
 
@@ -242,7 +244,7 @@ def _keys(path: str) -> list[str]:
     return [part.partition("=")[0] for part in parts if part.count("=") == 1]
 
 
-def read_by_polars(paths: Sequence[str], options: Input) -> Frame:
+def read_by_polars(paths: Sequence[str], options: InputOptions) -> Frame:
     """Return Parquet files as one frame of polars; see `read_parquet_files`."""
 
     def read(files: list[str], keys: list[str], above: list[str]) -> pl.LazyFrame:

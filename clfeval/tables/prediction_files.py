@@ -25,7 +25,7 @@ from clfeval.tables.formats.recognise import read_format
 from clfeval.tables.input import (
     FILE_NAME,
     JOIN_NOTHING,
-    Input,
+    InputOptions,
     parse_facets,
     split_path,
     table_paths,
@@ -51,7 +51,7 @@ def open_source(source: SourceFile) -> TableFile:
 
 
 @contextmanager
-def open_joined(tables: object, roles: Input) -> Iterator[Predictions]:
+def open_joined(tables: object, roles: InputOptions) -> Iterator[Predictions]:
     """Open files with different columns, each with its name, and join them.
 
     `NAME=FILE`, or a mapping of names to files or data frames. Errors name the original cells.
@@ -111,7 +111,7 @@ def _place_in_files(error: ClfevalError, table: TableFile) -> None:
 
 
 @contextmanager
-def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
+def open_files(tables: object, roles: InputOptions) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
     _refuse_named_tables(tables)
@@ -144,7 +144,7 @@ def open_files(tables: object, roles: Input) -> Iterator[tuple[TableFile, ...]]:
 
 @contextmanager
 def open_predictions(
-    tables: object, roles: Input, *, keep_counts: bool = False
+    tables: object, roles: InputOptions, *, keep_counts: bool = False
 ) -> Iterator[Predictions]:
     """Open paths, or one data frame, as a prediction table.
 

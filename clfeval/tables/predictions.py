@@ -10,7 +10,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Also, ColumnRole, Columns, Mode, ModelColumns
 from clfeval.tables.frames import Frame, pl
-from clfeval.tables.input import Input, LayoutName
+from clfeval.tables.input import InputOptions, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.reading import Reading
@@ -30,15 +30,16 @@ class Layout:
 
     name: LayoutName
     needs: str
-    readings: Callable[[str, Mapping[str, ColumnProfile], Input], Sequence[Reading]]
+    readings: Callable[[str, Mapping[str, ColumnProfile], InputOptions], Sequence[Reading]]
     rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
     checks: Callable[
         [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
     ]
     models: (
-        Callable[[Sequence[TableFile], Columns, Mapping[str, ColumnProfile], Input], Columns] | None
+        Callable[[Sequence[TableFile], Columns, Mapping[str, ColumnProfile], InputOptions], Columns]
+        | None
     ) = None
-    expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
+    expand: Callable[[TableFile, str, InputOptions], tuple[TableFile, InputOptions]] | None = None
     joined: bool = False
 
     @property
@@ -79,10 +80,10 @@ class Predictions:
     layout: Layout
     columns: Columns
     profiles: Mapping[str, ColumnProfile]
-    roles: Input
+    roles: InputOptions
     joined: str = ""  # what was joined, and how
     is_whole: bool = True
-    requested: Input | None = None
+    requested: InputOptions | None = None
     heard: Callable[[Predictions], object] | None = None
 
     def announced(self, on_open: Callable[[Predictions], object]) -> Predictions:

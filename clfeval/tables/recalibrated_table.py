@@ -20,7 +20,7 @@ from clfeval.tables.frames import (
     pl,
     with_shortest_decimals,
 )
-from clfeval.tables.input import JOIN_NOTHING, Input, match_names
+from clfeval.tables.input import JOIN_NOTHING, InputOptions, match_names
 from clfeval.tables.invalid_cells import Check, bad_number, column_as_number, numbered_rows
 from clfeval.tables.layouts.counts_file import are_counts_files
 from clfeval.tables.prediction_files import open_files
@@ -160,7 +160,9 @@ def is_probability(score: pl.Expr) -> pl.Expr:
 
 
 @contextmanager
-def open_recalibrated(tables: object, roles: Input, path: str) -> Iterator[RecalibratedTable]:
+def open_recalibrated(
+    tables: object, roles: InputOptions, path: str
+) -> Iterator[RecalibratedTable]:
     """Open paths, or one data frame, with a column for each calibrator whose model is there.
 
     Errors: DataError where no model is there, or a column of the new name; UsageError for options
@@ -195,7 +197,7 @@ def _is_temporary(file: TableFile) -> bool:
 
 
 def _models_there(
-    file: TableFile, calibrators: CalibratorFile, roles: Input
+    file: TableFile, calibrators: CalibratorFile, roles: InputOptions
 ) -> list[StoredCalibrator]:
     """Return the calibrators whose model is a column of a table; DataError if there is none."""
     if roles.model:
@@ -229,7 +231,7 @@ def _calibrated_columns(
     stored: Sequence[StoredCalibrator],
     path: str,
     profiles: Mapping[str, ColumnProfile],
-    roles: Input,
+    roles: InputOptions,
 ) -> Columns:
     """Return the columns of scores, how they are read, and the columns that calibrators add.
 

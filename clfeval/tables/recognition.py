@@ -16,7 +16,7 @@ from clfeval.tables.columns import Columns
 from clfeval.tables.input import (
     FILE_NAME,
     ColumnNames,
-    Input,
+    InputOptions,
     find_column,
     match_names,
     parse_facets,
@@ -60,10 +60,10 @@ class Recognised:
 
     layout: Layout
     columns: Columns
-    roles: Input
+    roles: InputOptions
 
 
-def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> Recognised:
+def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> Recognised:
     """Recognise the layout of a table, and the roles of its columns; DataError if several fit."""
     facets, slice_columns = parse_facets(roles, list(profiles)), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
@@ -138,7 +138,9 @@ def _unused_columns(reading: Reading, slice_columns: Iterable[str]) -> dict[str,
     return {name: reason for name, reason in unused.items() if name not in with_roles}
 
 
-def _ignored_columns(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+def _ignored_columns(
+    file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions
+) -> list[str]:
     """Return the columns that options leave out; DataError for options that name no column."""
     columns = list(profiles)
     alone = ("truth", "id", "weight", "cluster")
@@ -156,7 +158,7 @@ def _ignored_columns(file: str, profiles: Mapping[str, ColumnProfile], roles: In
 
 
 def _choose_layout(
-    file: str, profiles: Mapping[str, ColumnProfile], roles: Input
+    file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions
 ) -> tuple[Layout, Reading]:
     """Return the first layout that claims a table, with its only reading; DataError otherwise."""
     required = roles.layout
@@ -188,7 +190,7 @@ def _choose_layout(
 
 
 def _refuse_truth_elsewhere(
-    truth: str, profiles: Mapping[str, ColumnProfile], roles: Input
+    truth: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions
 ) -> None:
     """Raise where an option gives the column of truth another part."""
     is_binary = truth in profiles and len(profiles[truth].texts) < 3  # slices are classes
@@ -206,7 +208,7 @@ def _refuse_truth_elsewhere(
             raise bad_option(message, classes if flag == "--by" else None)
 
 
-def _written_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+def _written_columns(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> list[str]:
     """Return the columns of formatted numbers: with percent signs, or a declared decimal comma."""
     comma = roles.decimal == ","
     return [
@@ -217,7 +219,7 @@ def _written_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> lis
 
 
 def _spelled_columns(
-    columns: Columns, profiles: Mapping[str, ColumnProfile], roles: Input
+    columns: Columns, profiles: Mapping[str, ColumnProfile], roles: InputOptions
 ) -> dict[str, CellReading]:
     """Return the columns of labels that truth spells differently, with truth's spelling."""
     if columns.truth not in profiles:
@@ -244,7 +246,7 @@ def _spelled_columns(
 
 
 def recognise_predictions(
-    files: tuple[TableFile, ...], roles: Input, *, all_rows: bool = False
+    files: tuple[TableFile, ...], roles: InputOptions, *, all_rows: bool = False
 ) -> Predictions:
     """Recognise a table by its first rows, or, where these do not decide, by all rows."""
     profiles = profile_sample(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
@@ -294,7 +296,7 @@ def recognise_predictions(
     )
 
 
-def _is_long_table(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> bool:
+def _is_long_table(file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> bool:
     """Return whether a table can be read as a long one with some options."""
     try:
         return bool(long.LAYOUT.readings(file, profiles, roles))
@@ -303,7 +305,9 @@ def _is_long_table(file: str, profiles: Mapping[str, ColumnProfile], roles: Inpu
 
 
 def _model_names_of(
-    profiles: Mapping[str, ColumnProfile], roles: Input, is_long: Callable[[Input], bool]
+    profiles: Mapping[str, ColumnProfile],
+    roles: InputOptions,
+    is_long: Callable[[InputOptions], bool],
 ) -> list[str]:
     """Return the column of model names of a long table, if there is one."""
     naming = find_column(profiles, ColumnNames.MODEL)
@@ -311,7 +315,7 @@ def _model_names_of(
     return [naming] if naming and (answer or is_long(roles)) else []
 
 
-def _resolved_options(roles: Input, recognised: Recognised) -> Input:
+def _resolved_options(roles: InputOptions, recognised: Recognised) -> InputOptions:
     """Return the options with what a reading adds to them, and the recalibrated models."""
     reading_roles = recognised.roles
     return replace(
@@ -327,7 +331,7 @@ def _resolved_options(roles: Input, recognised: Recognised) -> Input:
     )
 
 
-def profiles_of_file(file: TableFile, roles: Input) -> dict[str, ColumnProfile]:
+def profiles_of_file(file: TableFile, roles: InputOptions) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows of a file."""
     profiles = profile_sample(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
     if sample_is_whole([file], profiles):
@@ -336,7 +340,7 @@ def profiles_of_file(file: TableFile, roles: Input) -> dict[str, ColumnProfile]:
 
 
 def profiles_of_all_rows(
-    files: Sequence[TableFile], sample: Mapping[str, ColumnProfile], roles: Input
+    files: Sequence[TableFile], sample: Mapping[str, ColumnProfile], roles: InputOptions
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows, by one more pass over the columns, if they are not known."""
     key = _key_of_rows(files, roles)
@@ -366,7 +370,7 @@ def remembering_profiles() -> Iterator[None]:
         _REMEMBERED.reset(token)
 
 
-def _key_of_rows(files: Sequence[TableFile], roles: Input) -> Hashable | None:
+def _key_of_rows(files: Sequence[TableFile], roles: InputOptions) -> Hashable | None:
     """Return what the profiles of files depend on; None for tables that are no files."""
     sources = [file.source for file in files if file.source is not None]
     if len(sources) < len(files):
@@ -376,7 +380,7 @@ def _key_of_rows(files: Sequence[TableFile], roles: Input) -> Hashable | None:
     return places, columns, roles.where, roles.null_value, roles.decimal, roles.fold_labels
 
 
-def _are_remembered(files: Sequence[TableFile], roles: Input) -> bool:
+def _are_remembered(files: Sequence[TableFile], roles: InputOptions) -> bool:
     remembered = _REMEMBERED.get()
     return remembered is not None and _key_of_rows(files, roles) in remembered
 

@@ -27,7 +27,7 @@ from clfeval.errors import (
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import collect, float32_threshold, in_polars, nw, pl
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.profiles import ColumnProfile, count_rows
 from clfeval.tables.readings.names import is_certain_truth
@@ -310,7 +310,7 @@ def list_values(counts: Counter[str]) -> str:
 
 
 def filter_columns(
-    roles: Input,
+    roles: InputOptions,
     profiles: Mapping[str, ColumnProfile] | None = None,
     used: Iterable[str | None] = (),
 ) -> list[str]:
@@ -341,7 +341,7 @@ def _split_values(texts: Iterable[str]) -> set[str]:
 
 
 def refuse_train_and_test(
-    files: Sequence[TableFile], profiles: Mapping[str, ColumnProfile], roles: Input
+    files: Sequence[TableFile], profiles: Mapping[str, ColumnProfile], roles: InputOptions
 ) -> None:
     """Raise for a column without a role that separates training from test rows."""
     ignored = match_names(files[0].name, list(profiles), roles.ignore, kind="column")

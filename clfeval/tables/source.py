@@ -28,7 +28,7 @@ from clfeval.errors import (
 from clfeval.output_files import ReadOnceCopy
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
-from clfeval.tables.input import Format, Input
+from clfeval.tables.input import Format, InputOptions
 
 CHUNK = 1 << 20
 
@@ -119,7 +119,7 @@ def reading_pipes_once() -> Iterator[None]:
 
 
 @contextmanager
-def open_sources(names: Sequence[str], roles: Input) -> Iterator[list[SourceFile]]:
+def open_sources(names: Sequence[str], roles: InputOptions) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies exist until the block ends.
 
     A name that is not a file but has a wildcard is expanded; `-` is standard input, once.

@@ -16,7 +16,7 @@ from clfeval.counts.features.count import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.feature import open_features
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
@@ -33,7 +33,7 @@ STATISTICS: dict[str, Callable[[PredictionCounts], Any]] = {
 
 
 def counted(frame: pl.DataFrame) -> PredictionCounts:
-    said = Input(positive="1", classes=("0",), weight="n", kind="score")
+    said = InputOptions(positive="1", classes=("0",), weight="n", kind="score")
     with open_predictions(frame, said) as opened:
         found = count_predictions(opened)
         for statistic in STATISTICS.values():  # while there are rows to look at
@@ -90,7 +90,7 @@ FEATURES = pl.DataFrame(
 
 
 def features(frame: pl.DataFrame, cut: Any) -> CountedFeatures:
-    with open_features(frame, Input(positive="y")) as opened:
+    with open_features(frame, InputOptions(positive="y")) as opened:
         return count_features(opened, cut)
 
 

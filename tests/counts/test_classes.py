@@ -20,7 +20,7 @@ from clfeval.counts import evaluated_rows as kept
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 from tests.texts import check_text
@@ -32,13 +32,13 @@ Slices = Mapping[str | None, ClassPatterns]
 
 
 def counted(table: Any, **said: Any) -> tuple[PredictionCounts, Slices]:
-    with open_predictions(table, Input(**said)) as predictions:
+    with open_predictions(table, InputOptions(**said)) as predictions:
         found = count_predictions(predictions)
         return found, found.labels()
 
 
 def scores_of(table: Any, i: int = 0, **said: Any) -> Mapping[str | None, ClassScores]:
-    with open_predictions(table, Input(**said)) as predictions:
+    with open_predictions(table, InputOptions(**said)) as predictions:
         return count_predictions(predictions).class_scores(i)
 
 

@@ -10,7 +10,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 
@@ -29,7 +29,7 @@ def table(n: int = 200, seed: int = 1) -> pl.DataFrame:
 
 
 def counted(frame: object, **said: object) -> PredictionCounts:
-    with open_predictions(frame, Input(cluster="patient", by=("site",), **said)) as opened:  # type: ignore[arg-type]
+    with open_predictions(frame, InputOptions(cluster="patient", by=("site",), **said)) as opened:  # type: ignore[arg-type]
         return count_predictions(opened)
 
 
@@ -63,7 +63,7 @@ def test_every_pattern_in_every_cluster(engine: str) -> None:
 
 def test_the_patterns_are_those_without_clusters() -> None:
     frame = table()
-    with open_predictions(frame.drop("patient", "site"), Input()) as opened:
+    with open_predictions(frame.drop("patient", "site"), InputOptions()) as opened:
         plain = count_predictions(opened).patterns
     mine = counted(frame).patterns
     assert (mine.n == plain.n).all()
@@ -94,7 +94,7 @@ def test_tables_add_up_also_where_they_share_clusters() -> None:
     frame = table()
     parts = [counted(part).patterns for part in (frame[:70], frame[70:])]
     assert (parts[0] + parts[1]).digest() == counted(frame).patterns.digest()
-    with open_predictions(frame.drop("patient", "site"), Input()) as opened:
+    with open_predictions(frame.drop("patient", "site"), InputOptions()) as opened:
         plain = count_predictions(opened).patterns
     with pytest.raises(ValueError, match=r"\w"):
         plain + parts[0]

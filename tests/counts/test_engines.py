@@ -24,7 +24,7 @@ from clfeval.counts import score_tables
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.tables import engines, invalid_cells, row_selection
 from clfeval.tables.frames import collect
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.conftest import ROOT
 from tests.process.program import clfeval as clfeval_program
@@ -339,7 +339,7 @@ def test_a_condition_has_one_meaning_in_all_engines(tmp_path: Path, spark: Any) 
     try:
         for condition, wanted in CONDITIONS:
             for one in ENGINES:
-                file = engines.open_in_engine([path], Input(engine=one))
+                file = engines.open_in_engine([path], InputOptions(engine=one))
                 rows = collect(row_selection.filtered_rows(file, condition).native)
                 assert len(rows) == sum(map(wanted, hours)), (condition, one)
     finally:

@@ -15,7 +15,7 @@ from clfeval.counts import evaluated_rows as kept
 from clfeval.counts.count import count_predictions
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
@@ -27,7 +27,7 @@ CANCER = FIXTURES / "breast-cancer"
 
 
 def counted(table: Any, **said: Any) -> tuple[JointCounts, PatternCounts]:
-    with open_predictions(table, Input(**said)) as predictions:
+    with open_predictions(table, InputOptions(**said)) as predictions:
         found = count_predictions(predictions)
         return found.joint(scores=True), found.patterns
 

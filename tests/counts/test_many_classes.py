@@ -10,7 +10,7 @@ from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.sample import Sample
 from clfeval.errors import DataError
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 
 THREE = "truth,m\na,a\nb,c\nc,c\na,b\n"
@@ -20,7 +20,7 @@ SHARES = "truth,m:a,m:b,m:c\na,.8,.1,.1\nb,.2,.2,.6\na,.1,.6,.3\n"
 
 def counted(tmp_path: Path, text: str, **said: object) -> PredictionCounts:
     (tmp_path / "t.csv").write_text(text)
-    with open_predictions(str(tmp_path / "t.csv"), Input(**said)) as opened:  # type: ignore[arg-type]
+    with open_predictions(str(tmp_path / "t.csv"), InputOptions(**said)) as opened:  # type: ignore[arg-type]
         return count_predictions(opened)
 
 

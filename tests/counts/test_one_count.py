@@ -21,7 +21,7 @@ from clfeval.methods.report.leading_model import rank_models
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 from clfeval.placeholders import fill_for_shell
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.shell import at_shell
 
@@ -55,7 +55,7 @@ def tuned(sample: Sample) -> Any:
 
 
 def test_three_methods_of_one_count(passes: list[str]) -> None:
-    with open_predictions([CANCER / "labels.csv"], Input(positive="malignant")) as opened:
+    with open_predictions([CANCER / "labels.csv"], InputOptions(positive="malignant")) as opened:
         counted = count_predictions(opened)
         found = [
             mars_result(counted, MarsOptions()),
@@ -71,7 +71,7 @@ def test_three_methods_of_one_count(passes: list[str]) -> None:
 
 
 def test_scores_are_read_once_for_all_methods(passes: list[str]) -> None:
-    with open_predictions([CANCER / "scores.csv"], Input(positive="malignant")) as opened:
+    with open_predictions([CANCER / "scores.csv"], InputOptions(positive="malignant")) as opened:
         counted = count_predictions(opened)
         models = range(len(counted.models))
         for _ in ("curves", "thresholds"):

@@ -15,23 +15,23 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.reference import Row
 from tests.strategies import counts_of, tables
 from tests.thoroughness import examples
 
 TABLES = [
-    ("breast-cancer/labels", Input(positive="malignant")),
-    ("breast-cancer/long", Input(positive="malignant")),
-    ("breast-cancer/scores", Input(positive="malignant")),
-    ("breast-cancer/probabilities", Input(positive="malignant")),
-    ("wine/labels", Input(positive="class_1")),
-    ("wine/probabilities", Input(positive="class_1")),
-    ("digits/labels", Input(positive="8")),
-    ("digits/probabilities", Input(positive="8")),
-    ("mars-paper/wide", Input()),
-    ("mars-paper/long", Input()),
+    ("breast-cancer/labels", InputOptions(positive="malignant")),
+    ("breast-cancer/long", InputOptions(positive="malignant")),
+    ("breast-cancer/scores", InputOptions(positive="malignant")),
+    ("breast-cancer/probabilities", InputOptions(positive="malignant")),
+    ("wine/labels", InputOptions(positive="class_1")),
+    ("wine/probabilities", InputOptions(positive="class_1")),
+    ("digits/labels", InputOptions(positive="8")),
+    ("digits/probabilities", InputOptions(positive="8")),
+    ("mars-paper/wide", InputOptions()),
+    ("mars-paper/long", InputOptions()),
 ]
 
 
@@ -55,7 +55,7 @@ def same(a: PatternCounts, b: PatternCounts) -> bool:
     )
 
 
-def read(table: object, said: Input) -> PatternCounts:
+def read(table: object, said: InputOptions) -> PatternCounts:
     with open_predictions(table, said) as predictions:
         return count_predictions(predictions).patterns
 
@@ -148,7 +148,7 @@ def test_targets_exchange_everything() -> None:
 
 @pytest.mark.parametrize(("stem", "said"), TABLES, ids=[stem for stem, _ in TABLES])
 def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
-    stem: str, said: Input, fixtures: Path, tmp_path: Path
+    stem: str, said: InputOptions, fixtures: Path, tmp_path: Path
 ) -> None:
     folder, name = stem.split("/")
     paths = [fixtures / folder / f"{name}.{suffix}" for suffix in ("csv", "parquet")]
@@ -164,8 +164,8 @@ def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
 
 def test_wide_long_and_weighted_forms_of_the_example_give_one_digest(paper: Path) -> None:
     files = ["wide.csv", "long.csv", "long-readme.csv", "scores.csv", "long.parquet"]
-    digests = {read([paper / name], Input()).digest() for name in files}
-    digests.add(read([paper / "weighted.csv"], Input(weight="n")).digest())
+    digests = {read([paper / name], InputOptions()).digest() for name in files}
+    digests.add(read([paper / "weighted.csv"], InputOptions(weight="n")).digest())
     assert len(digests) == 1
 
 

@@ -17,7 +17,7 @@ from clfeval.counts.invalid_rows import check_patterns, patterns_by_slice
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settings import CountSettings
 from clfeval.tables.columns import Columns, ModelColumns
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.layouts import wide
 from tests.engines import ENGINES
 from tests.reference import Row
@@ -50,7 +50,7 @@ def plan(
 ) -> CountSettings:
     thresholds = {model.name: cut for model in models} | (cuts or {})
     columns = Columns("truth", models=models, **more)
-    return CountSettings(columns, positive, thresholds, Input(), wide.LAYOUT, (), (), {})
+    return CountSettings(columns, positive, thresholds, InputOptions(), wide.LAYOUT, (), (), {})
 
 
 def count(native: Any, what: CountSettings) -> RawPatterns:

@@ -9,7 +9,7 @@ import pytest
 from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import read_scored_rows
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 
 
@@ -30,7 +30,7 @@ def table(rows: int = 300, seed: int = 0) -> pl.DataFrame:
 
 
 def counted(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
-    said = Input(model=("a", "said", "b"), **roles)  # type: ignore[arg-type]
+    said = InputOptions(model=("a", "said", "b"), **roles)  # type: ignore[arg-type]
     with open_predictions(frame, said) as opened:
         return count_predictions(opened)
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from clfeval.counts import scores as score_counts
 from clfeval.counts.count import count_predictions
 from clfeval.counts.scores import ScoreCounts, read_scores
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
@@ -27,7 +27,7 @@ Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 
 def scores(table: Any, **said: Any) -> dict[str | None, dict[str, Table]]:
-    with open_predictions(table, Input(**said)) as predictions:
+    with open_predictions(table, InputOptions(**said)) as predictions:
         counted = count_predictions(predictions)
         found: dict[str | None, dict[str, Table]] = {None: {}}
         for i, model in enumerate(counted.models):
@@ -121,7 +121,7 @@ def test_a_slice_that_is_no_number_is_missing() -> None:
     frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.25, 0.5, 0.75], "site": [nan, nan, 2.0]})
     found = scores(frame, by=("site",))
     assert found["site=(missing)"]["a"] == [(0.25, 1, 0), (0.5, 0, 1)]
-    with open_predictions(frame, Input(by=("site",))) as predictions:
+    with open_predictions(frame, InputOptions(by=("site",))) as predictions:
         table, masks = read_scores(count_predictions(predictions).evaluated, "all")
     assert table.scores[0][masks["site=(missing)"]].tolist() == [0.25, 0.5]
 

@@ -21,7 +21,7 @@ from clfeval.counts.scores import (
     read_scores,
     top_thresholds,
 )
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests import reference as ref
 from tests.engines import ENGINES
@@ -134,7 +134,7 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
             "n": [1, 2, 3, 4, 5, 6],
         }
     )
-    said = Input(weight="n", by=("site",), missing="drop", positive="1")
+    said = InputOptions(weight="n", by=("site",), missing="drop", positive="1")
     with open_predictions(ENGINES[engine](frame), said) as predictions:
         counted = counting.count_predictions(predictions)
         found = {
@@ -160,7 +160,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     for number, part in enumerate([{"a": [0.9, 0.2]}, {"a": [0.4]}]):
         paths.append(tmp_path / f"{number}.csv")
         pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
-    with open_predictions(paths, Input(kind="score")) as predictions:
+    with open_predictions(paths, InputOptions(kind="score")) as predictions:
         table, masks = read_scores(counting.count_predictions(predictions).evaluated, "all")
     assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
 

@@ -12,7 +12,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.evaluated_rows import facet_of, slice_rows
 from clfeval.errors import ClfevalError
-from clfeval.tables.input import Input, parse_facets
+from clfeval.tables.input import InputOptions, parse_facets
 
 
 def frame(rows: int = 240, seed: int = 0) -> pl.DataFrame:
@@ -157,5 +157,5 @@ def test_extremes_are_of_each_column_by_itself() -> None:
 
 
 def test_entries_are_columns_crossings_and_named_once() -> None:
-    roles = Input(by=("a", "a*b", "b * a", "c*d", "a", "a*a"))
+    roles = InputOptions(by=("a", "a*b", "b * a", "c*d", "a", "a*a"))
     assert parse_facets(roles, ["a", "b", "c*d"]) == (("a",), ("a", "b"), ("b", "a"), ("c*d",))

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 
 from clfeval.options.declaration import build_group, options_of
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.metric import table as metric_tables
 from clfeval.tables.metric.table import MetricTable
 from tests.tables.door import Door, encoded, write
@@ -24,9 +24,9 @@ def read_metrics(
     table: Any, *, wanted: Sequence[str] = (), transpose: bool = False, **said: Any
 ) -> MetricTable:
     """Read a list of one path, or a frame, with the options of a table said by name."""
-    known = {option.name for option in options_of(Input)}
+    known = {option.name for option in options_of(InputOptions)}
     assert said.keys() <= known, f"no options: {said.keys() - known}"
-    given = build_group(Input, said)
+    given = build_group(InputOptions, said)
     return metric_tables.read_metrics(table, given, requested=wanted, transpose=transpose)
 
 

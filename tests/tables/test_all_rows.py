@@ -13,7 +13,7 @@ from clfeval.api.commands import report
 from clfeval.errors import DataError
 from clfeval.tables import recognition
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_files
 from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample
 from tests.tables.door import write
@@ -75,21 +75,21 @@ def test_profiles_are_not_those_of_other_rows_or_options() -> None:
     lines = [f"{row % 2},{row % 7}" for row in rows]
     write("t.csv", "\n".join(["truth,a", *lines]) + "\n")
     with recognition.remembering_profiles():
-        every = profiles_by(Input())
-        assert profiles_by(Input()) == every
+        every = profiles_by(InputOptions())
+        assert profiles_by(InputOptions()) == every
         assert every["a"].counts["6"] == sum(row % 7 == 6 for row in rows)
-        some = profiles_by(Input(where="truth=1"))
+        some = profiles_by(InputOptions(where="truth=1"))
         assert some["a"].counts["6"] == sum(row % 14 == 13 for row in rows)
-        assert "6" not in profiles_by(Input(null_value=("6",)))["a"].texts
+        assert "6" not in profiles_by(InputOptions(null_value=("6",)))["a"].texts
 
 
-def profiles_by(roles: Input) -> dict[str, ColumnProfile]:
+def profiles_by(roles: InputOptions) -> dict[str, ColumnProfile]:
     with open_files(["t.csv"], roles) as files:
         return recognition.profiles_of_file(files[0], roles)
 
 
 def profiles_of(*paths: str, **options: Any) -> dict[str, ColumnProfile]:
-    roles = Input(**options)
+    roles = InputOptions(**options)
     with open_files(list(paths), roles) as files:
         sample = profile_sample(files[0], roles.null_value, roles.decimal)
         return profile_all_rows(files, sample, roles.null_value, roles.decimal)

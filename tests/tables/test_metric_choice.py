@@ -172,9 +172,9 @@ def test_a_hundred_thousand_models() -> None:
 def test_a_delimited_table_is_read_without_the_engines() -> None:
     name = write("t.csv", CONTENT)
     script = (
-        "import sys; from clfeval.tables.input import Input\n"
+        "import sys; from clfeval.tables.input import InputOptions\n"
         "from clfeval.tables.metric.table import read_metrics\n"
-        f"read_metrics(['{name}'], Input(model=('r*',)), requested=['f1'])\n"
+        f"read_metrics(['{name}'], InputOptions(model=('r*',)), requested=['f1'])\n"
         "print([m for m in ('polars', 'narwhals', 'pandas', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -19,7 +19,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass
 from clfeval.tables.feature import ClassTable, FeatureTable
 from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, engine_errors, nw, pl
-from clfeval.tables.input import Input, match_names
+from clfeval.tables.input import InputOptions, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
@@ -46,7 +46,7 @@ class CountedFeatures:
     counts: cuts.FeatureCounts
     classes: cuts.ClassCounts
     files: tuple[InputFile, ...]
-    roles: Input
+    roles: InputOptions
     requested: tuple[str, ...]
     blank_rows: int
     nameless: int

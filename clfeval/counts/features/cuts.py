@@ -31,7 +31,7 @@ from clfeval.tables.frames import (
     nw,
     pl,
 )
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.invalid_cells import Check, numbered_rows
 from clfeval.tables.scan import TableFile
 
@@ -112,7 +112,12 @@ class ClassCounts(patterns.WeightedCounts):
 
 
 def count_classes(
-    file: str, frames: Sequence[Frame], truth: str, roles: Input, *, column: str | None = None
+    file: str,
+    frames: Sequence[Frame],
+    truth: str,
+    roles: InputOptions,
+    *,
+    column: str | None = None,
 ) -> ClassCounts:
     """Count the rows of each class; DataError for no rows or too many classes."""
     unit: float = 1

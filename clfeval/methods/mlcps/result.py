@@ -48,10 +48,12 @@ from clfeval.methods.provenance import (
     format_thresholds,
 )
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 
 
-def ranking_parameters(ranking: Ranking, compare: str | None, roles: Input) -> dict[str, Any]:
+def ranking_parameters(
+    ranking: Ranking, compare: str | None, roles: InputOptions
+) -> dict[str, Any]:
     """Return the settings of the score; those of reading predictions are in the signature."""
     options = ranking.options
     table = ranking.table
@@ -79,7 +81,7 @@ def ranking_parameters(ranking: Ranking, compare: str | None, roles: Input) -> d
     return build_parameters(order, parameters, options, roles, omitted="by cluster")
 
 
-def ranking_signature(ranking: Ranking, roles: Input, second: MetricValues | None) -> str:
+def ranking_signature(ranking: Ranking, roles: InputOptions, second: MetricValues | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options = ranking.options
     table = ranking.table
@@ -166,7 +168,7 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
 
 
 def mlcps_result(
-    table: MetricValues, options: MlcpsOptions, roles: Input, *, second: MetricValues | None
+    table: MetricValues, options: MlcpsOptions, roles: InputOptions, *, second: MetricValues | None
 ) -> Document:
     """Rank the models by MLcps, or by desirability if goals are given.
 

@@ -19,7 +19,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.calibrator_files import CalibratorFile
 from clfeval.tables.columns import CalibratedColumn
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.invalid_cells import check_structure
 from clfeval.tables.recalibrated_table import RecalibratedTable, ScoreFacts
 
@@ -32,7 +32,7 @@ HINTS = {
 }
 
 
-def check_options(reading: Input, options: RecalibrateOptions) -> None:
+def check_options(reading: InputOptions, options: RecalibrateOptions) -> None:
     """Raise UsageError for options that do not apply to a table without truth."""
     refused = [option for option in changed_options(reading) if option.field not in READING]
     refused += [option for option in changed_options(options) if option.field != "calibrator"]
@@ -43,7 +43,7 @@ def check_options(reading: Input, options: RecalibrateOptions) -> None:
 
 
 def stored_result(
-    table: RecalibratedTable, reading: Input, options: RecalibrateOptions
+    table: RecalibratedTable, reading: InputOptions, options: RecalibrateOptions
 ) -> Document:
     """Return what stored calibrators add to a table; its files are written when it is saved.
 

@@ -46,7 +46,7 @@ from clfeval.methods.tune_jpt.tables import (
     threshold_tables,
 )
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -371,7 +371,7 @@ def sample_from_table(sample: Sample) -> Sample:
     return sample
 
 
-def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Input) -> Sample:
+def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: InputOptions) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
     tables = [_check_counts(model, numbers) for model, numbers in counts.items()]
     confusions = ConfusionCounts.from_cells(list(counts), tables)
@@ -418,7 +418,9 @@ def _to_whole_number(number: float) -> int:
         return -1
 
 
-def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Input) -> Sample:
+def sample_from_rates(
+    sensitivity: float | None, specificity: float | None, roles: InputOptions
+) -> Sample:
     """Return the sample of two rates without counts; UsageError unless both are in 0..1."""
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for name, rate in rates.items():

@@ -15,7 +15,7 @@ from clfeval.tables.formats.record import (
 )
 from clfeval.tables.formats.tools import FORMATS
 from clfeval.tables.formats.vectors import are_vectors
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile, profile_sample
 from clfeval.tables.readings.candidate_columns import scale_of
 from clfeval.tables.readings.names import Tag, tags_of
@@ -33,10 +33,10 @@ class FormattedTable:
     """A table as the layouts read it, and the options with what its format adds."""
 
     file: TableFile
-    options: Input
+    options: InputOptions
 
 
-def read_format(file: TableFile, options: Input, *, joined: bool = False) -> FormattedTable:
+def read_format(file: TableFile, options: InputOptions, *, joined: bool = False) -> FormattedTable:
     """Return a table in the columns that layouts read, with the options that its format gives.
 
     Options of the user come first. joined: other files are joined to this one.
@@ -77,7 +77,7 @@ def _formatted(
     return FormattedTable(replace(converted.file, format=remark), resolved)
 
 
-def _profile_first_rows(file: TableFile, options: Input) -> Mapping[str, ColumnProfile]:
+def _profile_first_rows(file: TableFile, options: InputOptions) -> Mapping[str, ColumnProfile]:
     return profile_sample(file, options.null_value, options.decimal, fold=options.fold_labels)
 
 
@@ -189,7 +189,7 @@ def _outcomes(table: FormatTable, names: Sequence[str], labels: Sequence[str]) -
         and len(table.profiles[name].texts) <= MOST_CLASSES
         and table.profiles[name].classes
     ]
-    truth = named_truth({name: table.profiles[name] for name in possible}, Input())
+    truth = named_truth({name: table.profiles[name] for name in possible}, InputOptions())
     return [truth] if truth is not None else possible
 
 
@@ -201,7 +201,7 @@ def _are_confidences(table: FormatTable, labels: str, confidences: str) -> bool:
     return in_range and facts.upper_label(labels, confidences) is None
 
 
-def _with_options(options: Input, added: Mapping[str, Any]) -> Input:
+def _with_options(options: InputOptions, added: Mapping[str, Any]) -> InputOptions:
     """Return options with those of a format where the user gives none."""
     columns = {options.truth, options.id, options.weight, options.cluster, options.run}
     used = {*columns, *options.by, *options.model, *options.named_models}

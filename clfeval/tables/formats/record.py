@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from clfeval.records import dataclass, field
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.scan import TableFile
 
@@ -42,8 +42,8 @@ class FormatTable:
     """
 
     file: TableFile
-    options: Input
-    profile_columns: Callable[[TableFile, Input], Mapping[str, ColumnProfile]]
+    options: InputOptions
+    profile_columns: Callable[[TableFile, InputOptions], Mapping[str, ColumnProfile]]
     joined: bool = False
 
     @cached_property

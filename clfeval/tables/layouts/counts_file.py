@@ -13,7 +13,7 @@ from clfeval.placeholders import COMMAND, END, OPTION
 from clfeval.records import fields, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import pl
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.layouts.counts_schema import (
     COLUMN_TYPES,
     SCHEMA,
@@ -26,7 +26,7 @@ from clfeval.tables.scan import TableFile
 from clfeval.tables.source import SourceFile
 
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
-# fields of `Input` that do not select or read rows
+# fields of `InputOptions` that do not select or read rows
 APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores", "runs", "reference")
 NOT_COUNTED = {  # options that `count` lacks, and what follows where they are left out
     "weight": "counts have no weights",
@@ -107,7 +107,7 @@ def are_counts_files(files: Sequence[TableFile]) -> bool:
     return any(holds_counts)
 
 
-def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions:
+def open_counts_files(files: tuple[TableFile, ...], roles: InputOptions) -> Predictions:
     """Return counts files as an opened table; DataError for files that do not fit together.
 
     Raises UsageError for options that only apply where rows are read.
@@ -141,7 +141,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
 
 
 def _refuse_hidden_counts(
-    file: str, descriptions: Sequence[Mapping[str, Any]], roles: Input
+    file: str, descriptions: Sequence[Mapping[str, Any]], roles: InputOptions
 ) -> None:
     """Raise UsageError for counts that hide small ones, where more than a report is requested."""
     if roles.ranks and not roles.scores:
@@ -170,11 +170,11 @@ def _refuse_other_classes(
     raise DataError.new(message, "unequal-counts", file, hint="spell classes alike")
 
 
-def _refuse_options_of_rows(name: str, roles: Input) -> None:
+def _refuse_options_of_rows(name: str, roles: InputOptions) -> None:
     """Raise UsageError for options that only apply where rows are read; name: of a counts file."""
-    defaults = Input()
+    defaults = InputOptions()
     applicable = (*APPLY, "by") if roles.by == (FILE,) else APPLY
-    for option_name in (field.name for field in fields(Input)):
+    for option_name in (field.name for field in fields(InputOptions)):
         is_default = getattr(roles, option_name) == getattr(defaults, option_name)
         if is_default or option_name in applicable:
             continue
@@ -188,7 +188,7 @@ def _refuse_options_of_rows(name: str, roles: Input) -> None:
 
 
 def counts_as_table(
-    files: tuple[TableFile, ...], description: Mapping[str, Any], roles: Input
+    files: tuple[TableFile, ...], description: Mapping[str, Any], roles: InputOptions
 ) -> Predictions:
     """Return counts as an opened table; description: that of each file."""
     by_file = roles.by == (FILE,)

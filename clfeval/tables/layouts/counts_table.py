@@ -12,7 +12,7 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import in_polars, is_missing, nw, pl
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, match_names
 from clfeval.tables.layouts import wide
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.reading import Reading
@@ -34,7 +34,7 @@ class CountsRow:
     keys: tuple[str, ...] = ()
 
 
-def holds_counts(columns: Iterable[str], roles: Input) -> bool:
+def holds_counts(columns: Iterable[str], roles: InputOptions) -> bool:
     """Return whether a table has model names and counts of TP, FP and FN, and no truth."""
     names = tuple(columns)
     needed = (ColumnNames.MODEL, *((name,) for name in ColumnNames.COUNT[:-1]))
@@ -42,7 +42,7 @@ def holds_counts(columns: Iterable[str], roles: Input) -> bool:
 
 
 def counts_readings(
-    file: str, profiles: Mapping[str, ColumnProfile], roles: Input
+    file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions
 ) -> list[Reading]:
     """Return the reading of a table with model names and columns of counts, without truth.
 
@@ -154,7 +154,9 @@ def read_confusion_files(
     return parts
 
 
-def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[TableFile, Input]:
+def expand_counts(
+    file: TableFile, model_column: str, roles: InputOptions
+) -> tuple[TableFile, InputOptions]:
     """Convert the counts of a single model into a weighted wide table of four rows.
 
     DataError for several models, whose joint counts are unknown.
@@ -181,7 +183,7 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     no = "0" if yes == "1" else f"not {yes}"
     labels = {"truth": [yes, no, yes, no], confusion.model: [yes, yes, no, no]}
     frame = pl.LazyFrame({**labels, "n": [confusion.tp, confusion.fp, confusion.fn, confusion.tn]})
-    plain = Input(
+    plain = InputOptions(
         truth="truth",
         model=(confusion.model,),
         positive=yes,

@@ -10,7 +10,7 @@ from clfeval.records import replace
 from clfeval.tables import invalid_cells as checks
 from clfeval.tables.columns import KEY, WRONG, Also, Columns, Mode, ModelColumns
 from clfeval.tables.frames import Frame, concatenate_frames, natural_sort_key, nw, pl
-from clfeval.tables.input import ColumnNames, Input, Kind, find_column, match_names
+from clfeval.tables.input import ColumnNames, InputOptions, Kind, find_column, match_names
 from clfeval.tables.predictions import Layout
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.calibrated_scores import (
@@ -35,7 +35,9 @@ ANSWER_COLUMN, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfe
 NAMELESS = "__clfeval_nameless"
 
 
-def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> list[Reading]:
+def long_readings(
+    file: str, profiles: Mapping[str, ColumnProfile], roles: InputOptions
+) -> list[Reading]:
     """Return the readings of a long table, known by the names of its columns; none if it is none.
 
     Where it has labels and scores, each of them is a reading.
@@ -77,7 +79,7 @@ def _is_constant(truth: str, row_id: str, profiles: Mapping[str, ColumnProfile])
 
 
 def _only_naming(
-    profiles: Mapping[str, ColumnProfile], roles: Input, facts: PairFacts
+    profiles: Mapping[str, ColumnProfile], roles: InputOptions, facts: PairFacts
 ) -> str | None:
     """Return the only column that may name models of another name, where --layout and --id are set.
 
@@ -100,7 +102,7 @@ def _readings_of_kinds(
     truth: TruthCandidate,
     columns_of_kind: Mapping[Kind, Columns],
     profiles: Mapping[str, ColumnProfile],
-    roles: Input,
+    roles: InputOptions,
     facts: PairFacts,
 ) -> list[Reading]:
     """Return the readings of the labels, of the scores, or of the only kind of predictions."""
@@ -122,7 +124,7 @@ def _readings_of_kinds(
 
 
 def _truths(
-    profiles: Mapping[str, ColumnProfile], naming: str, roles: Input, facts: PairFacts
+    profiles: Mapping[str, ColumnProfile], naming: str, roles: InputOptions, facts: PairFacts
 ) -> list[TruthCandidate]:
     """Return the columns of a long table that may be truth; that of a usual name alone."""
     truth = roles.truth or find_column(profiles, ColumnNames.LONG_TRUTH)
@@ -155,7 +157,10 @@ def _reading_of_kind(reading: Reading, kind: Kind, answers: Mapping[Kind, str]) 
 
 
 def _id_column(
-    profiles: Mapping[str, ColumnProfile], parts: Sequence[str], roles: Input, facts: PairFacts
+    profiles: Mapping[str, ColumnProfile],
+    parts: Sequence[str],
+    roles: InputOptions,
+    facts: PairFacts,
 ) -> str | None:
     """Return the column of row ids of a long table: by name, or unique together with the model.
 
@@ -215,7 +220,7 @@ def _ids_by_name(profiles: Mapping[str, ColumnProfile]) -> list[str]:
 
 
 def _only_prediction(
-    profiles: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input
+    profiles: Mapping[str, ColumnProfile], classes: frozenset[str], roles: InputOptions
 ) -> dict[Kind, str]:
     """Return the only column of labels or numbers that has no other part by its name."""
     view = TruthView.from_profiles(next(iter(profiles)), profiles, profiles, roles, PairFacts({}))
@@ -232,7 +237,7 @@ def _only_prediction(
 
 
 def _prediction_columns(
-    profiles: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input
+    profiles: Mapping[str, ColumnProfile], classes: frozenset[str], roles: InputOptions
 ) -> dict[Kind, str]:
     """Return the columns of labels and of scores by their names, the likeliest of each kind."""
     names_of_predictions = [
@@ -254,7 +259,7 @@ def list_models(
     files: Sequence[TableFile],
     columns: Columns,
     profiles: Mapping[str, ColumnProfile],
-    roles: Input,
+    roles: InputOptions,
 ) -> Columns:
     """Return the columns with the selected models in the rows, ordered by name."""
     names = count_distinct_values(files, columns.naming, columns.null_values)

@@ -17,7 +17,7 @@ from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_c
 from clfeval.placeholders import END, OPTION, SWITCH
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.frames import as_text, is_missing
-from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, is_index_name, match_names
 from clfeval.tables.source import FRAME
 
 GridCells = Sequence[object] | NDArray[Any]
@@ -274,7 +274,9 @@ def requested_metrics(
     return {name: pool[name] for name in names}
 
 
-def name_column(grid: Grid, roles: Input, names: Sequence[str] = ColumnNames.MODEL) -> int | None:
+def name_column(
+    grid: Grid, roles: InputOptions, names: Sequence[str] = ColumnNames.MODEL
+) -> int | None:
     """Return the column of names, given by --id or recognised by its name; else None."""
     if roles.id is not None:
         if roles.id not in grid.columns:
@@ -284,7 +286,7 @@ def name_column(grid: Grid, roles: Input, names: Sequence[str] = ColumnNames.MOD
 
 
 def name_or_text_column(
-    grid: Grid, roles: Input, names: Sequence[str] = ColumnNames.MODEL
+    grid: Grid, roles: InputOptions, names: Sequence[str] = ColumnNames.MODEL
 ) -> int | None:
     """Return the column of names, else the first column of text, an unnamed row index first."""
     column = name_column(grid, roles, names)

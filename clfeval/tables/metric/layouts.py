@@ -16,7 +16,7 @@ from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_n
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.formats.metrics import columns_of_settings
-from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, is_index_name
 from clfeval.tables.metric.grid import (
     PREDICTIONS,
     Grid,
@@ -61,7 +61,9 @@ MOST = 20  # cells of the sheet per row of the table; with more the table is not
 SMALL = 1_000_000  # cells that are always allowed
 
 
-def build_sheet(grid: Grid, roles: Input, requested: Sequence[str], *, transpose: bool) -> Sheet:
+def build_sheet(
+    grid: Grid, roles: InputOptions, requested: Sequence[str], *, transpose: bool
+) -> Sheet:
     """Arrange the cells as models x metrics; DataError for a table without such a layout."""
     if not grid.rows or not grid.columns:
         raise no_rows_error(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
@@ -97,7 +99,7 @@ def _columns(grid: Grid, name_column: int) -> dict[str, int]:
     }
 
 
-def _wide(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
+def _wide(grid: Grid, roles: InputOptions, requested: Sequence[str]) -> Sheet:
     """Read a wide table: one row per model, one column per metric."""
     names_at = name_or_text_column(grid, roles)
     if names_at is None or (
@@ -132,7 +134,7 @@ def _wide(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
     )
 
 
-def _transposed(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
+def _transposed(grid: Grid, roles: InputOptions, requested: Sequence[str]) -> Sheet:
     """Read a transposed table: one row per metric, one column per model."""
     name_column = name_or_text_column(grid, roles, ColumnNames.METRIC)
     if name_column is None:
@@ -171,7 +173,7 @@ _MEAN, _PARAM = "mean_test_", "param_"
 _SPLIT = re.compile(r"split(\d+)_test_(.*)", re.DOTALL)
 
 
-def _grid_search_sheet(grid: Grid, roles: Input, requested: Sequence[str]) -> Sheet:
+def _grid_search_sheet(grid: Grid, roles: InputOptions, requested: Sequence[str]) -> Sheet:
     """Read a grid search: one row per candidate; metrics are the names after mean_test_."""
     place = grid.place
     measured = {name.removeprefix(_MEAN): i for name, i in place.items() if name.startswith(_MEAN)}
@@ -236,7 +238,7 @@ def _measure_columns(grid: Grid) -> dict[str, int]:
 
 
 def _of_result(
-    grid: Grid, roles: Input, requested: Sequence[str], measured: dict[str, int]
+    grid: Grid, roles: InputOptions, requested: Sequence[str], measured: dict[str, int]
 ) -> Sheet:
     """Read a clfeval result: one row per model and target population, without slices."""
     place = grid.place
@@ -290,7 +292,7 @@ class LongColumns:
     parts: tuple[int, ...]  # slice and class: rows with one are not for the whole table
 
 
-def _long_columns(grid: Grid, roles: Input) -> LongColumns | None:
+def _long_columns(grid: Grid, roles: InputOptions) -> LongColumns | None:
     """Recognise a long table by its header; None if it is not one."""
     metric = grid.find(ColumnNames.METRIC)
     value = grid.find(ColumnNames.METRIC_VALUE, but=metric)
@@ -310,7 +312,7 @@ def _long_columns(grid: Grid, roles: Input) -> LongColumns | None:
     return LongColumns(model, metric, value, estimator, reason, parts)
 
 
-def _long(grid: Grid, roles: Input, requested: Sequence[str], columns: LongColumns) -> Sheet:
+def _long(grid: Grid, roles: InputOptions, requested: Sequence[str], columns: LongColumns) -> Sheet:
     """Read a long table, one value per row; models and metrics in order of appearance."""
     parts = [grid.texts(i) for i in columns.parts]
     keep = [i for i in range(len(grid.rows)) if all(part[i] is None for part in parts)]

@@ -15,7 +15,7 @@ from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_tab
 from clfeval.placeholders import END, OPTION
 from clfeval.tables import csv, invalid_cells
 from clfeval.tables.frames import engine_errors, nw, pl, reading_frame
-from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, table_paths
 from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows
@@ -23,7 +23,7 @@ from clfeval.tables.scan import TableFile, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources, refuse_count_summary
 
 
-def read_grid(table: object, roles: Input) -> Grid:
+def read_grid(table: object, roles: InputOptions) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
         with open_sources(paths, roles) as sources, invalid_cells.converting_engine_errors(sources):

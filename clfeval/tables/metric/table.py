@@ -24,7 +24,7 @@ from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnRole
 from clfeval.tables.input import (
     ColumnNames,
-    Input,
+    InputOptions,
     find_column,
     match_names,
     refuse_ignored_columns,
@@ -202,7 +202,7 @@ class MetricTable:
 
 def read_metrics(
     table: object,
-    reading_options: Input,
+    reading_options: InputOptions,
     *,
     requested: Sequence[str] = (),
     transpose: bool = False,
@@ -257,7 +257,7 @@ def read_metrics(
 
 
 def _read_used_columns(
-    table: object, reading_options: Input, metrics: Sequence[str]
+    table: object, reading_options: InputOptions, metrics: Sequence[str]
 ) -> tuple[Grid, list[str]]:
     """Return the grid without ignored columns, and the names of these."""
     if reading_options.layout not in (None, "wide", "long"):
@@ -273,7 +273,7 @@ def _read_used_columns(
 
 
 def _build_sheet(
-    grid: Grid, reading_options: Input, metrics: Sequence[str], *, transpose: bool
+    grid: Grid, reading_options: InputOptions, metrics: Sequence[str], *, transpose: bool
 ) -> Sheet:
     """Return models and metrics; an error names the delimiter if another one is likely."""
     try:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from clfeval.errors import DataError, OfferedReading, Problem, join_texts, quote_name
 from clfeval.tables.columns import Columns
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows
 from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.notations import means_missing
@@ -37,7 +37,9 @@ _WITHOUT_SPACES = r"не\sзнаю|неизвестно|わからない|不明|�
 _WORDS = re.compile(rf"(?i)\b(?:{_ENGLISH}|{_OTHER_LANGUAGES})\b|{_WITHOUT_SPACES}")
 
 
-def refuse_abstentions(file: str, columns: Columns, profiles: ColumnProfiles, roles: Input) -> None:
+def refuse_abstentions(
+    file: str, columns: Columns, profiles: ColumnProfiles, roles: InputOptions
+) -> None:
     """Raise for predictions, or true labels, that say that there is no verdict: what are they?"""
     if columns.truth not in profiles or roles.kind_of_models == "score":
         return
@@ -104,7 +106,10 @@ def _question(file: str, column: str, rows_of_text: Mapping[str, int]) -> Proble
 
 
 def _abstentions_error(
-    file: str, profiles: ColumnProfiles, texts_by_column: Mapping[str, list[str]], roles: Input
+    file: str,
+    profiles: ColumnProfiles,
+    texts_by_column: Mapping[str, list[str]],
+    roles: InputOptions,
 ) -> DataError:
     """Build the error that offers to leave the rows out, or to count a further class."""
     problems = []

@@ -17,14 +17,14 @@ from clfeval.records import replace
 from clfeval.tables.calibrator_files import CalibratorFile, StoredCalibrator, read_calibrator_file
 from clfeval.tables.columns import CalibratedColumn, Columns, ModelColumns
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
-from clfeval.tables.input import Input, match_names
+from clfeval.tables.input import InputOptions, match_names
 from clfeval.tables.profiles import ROUNDED, ColumnProfile
 
 _TOGETHER = "__clfeval_classes"  # the probabilities of a row in one column
 
 
 def with_calibrated_models(
-    columns: Columns, names_in_use: Collection[str], roles: Input
+    columns: Columns, names_in_use: Collection[str], roles: InputOptions
 ) -> Columns:
     """Return columns with a further model for each one that is read through a calibrator.
 
@@ -117,7 +117,7 @@ def _describe_scale(scale: tuple[float, float], *, log_odds: bool) -> str:
     return " and ".join(words) or "as they are"
 
 
-def refuse_calibrators(roles: Input) -> None:
+def refuse_calibrators(roles: InputOptions) -> None:
     """Raise UsageError for calibrators where the table holds counts."""
     for pattern, path in roles.calibrations:
         file = read_calibrator_file(path)
@@ -128,7 +128,7 @@ def refuse_calibrators(roles: Input) -> None:
         raise UsageError.new(message, "needs-predictions", hint=hint)
 
 
-def _is_evaluated(model: str, roles: Input) -> bool:
+def _is_evaluated(model: str, roles: InputOptions) -> bool:
     """Return whether --model names a model without a calibrator too, or not with one only."""
     plain = [name for name in roles.model if name not in roles.only_calibrated]
     if any(model == pattern or fnmatchcase(model, pattern) for pattern in plain):

@@ -11,7 +11,7 @@ from functools import partial
 
 from clfeval.records import replace
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import NEAR_ONE, ColumnProfile
 from clfeval.tables.readings.labels import PAIRS, guess_positive
 from clfeval.tables.readings.names import words_of
@@ -34,7 +34,10 @@ _LABELS, _SCORES = (
 
 
 def probability_models(
-    free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input, facts: PairFacts
+    free: Mapping[str, ColumnProfile],
+    classes: frozenset[str],
+    roles: InputOptions,
+    facts: PairFacts,
 ) -> list[ModelColumns]:
     """Return the models of class probabilities, in the order of their first columns.
 
@@ -69,7 +72,7 @@ def _is_one_other_score(model: ModelColumns, profiles: Mapping[str, ColumnProfil
 
 
 def _sets_by_separator(
-    free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input
+    free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: InputOptions
 ) -> dict[str, list[tuple[str, str]]]:
     """Return columns with the text of a class in their names, such as `rf:cat`, by model."""
     sets: dict[str, list[tuple[str, str]]] = {}
@@ -96,14 +99,14 @@ def _is_longer(label: str, labels: Collection[str]) -> bool:
     return any(label != text and re.match(rf"{re.escape(text)}[ _.-]", label) for text in labels)
 
 
-def _model_of_pairs(model: str, pairs: Pairs, roles: Input) -> ModelColumns:
+def _model_of_pairs(model: str, pairs: Pairs, roles: InputOptions) -> ModelColumns:
     """Return a model of columns and their classes; ties go to the first of the declared classes."""
     order = list(dict.fromkeys([*roles.classes, *(label for _, label in pairs)]))
     names, labels = zip(*sorted(pairs, key=lambda pair: order.index(pair[1])), strict=True)
     return ModelColumns(model, "classes", names, labels, shares=roles.renormalize)
 
 
-def _folded(label: str, roles: Input) -> str:
+def _folded(label: str, roles: InputOptions) -> str:
     return label.strip().lower() if roles.fold_labels else label
 
 
@@ -125,7 +128,7 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
 
 
 def merge_labels_with_scores(
-    models: Sequence[ModelColumns], roles: Input, *, separate: Collection[str] = ()
+    models: Sequence[ModelColumns], roles: InputOptions, *, separate: Collection[str] = ()
 ) -> list[ModelColumns]:
     """Merge labels and scores of one model (`rf_label` and `rf_score`), unless a model is named.
 
@@ -142,7 +145,7 @@ def merge_labels_with_scores(
 
 
 def pairs_of_one_name(
-    models: Sequence[ModelColumns], roles: Input
+    models: Sequence[ModelColumns], roles: InputOptions
 ) -> list[tuple[str, ModelColumns, ModelColumns]]:
     """Return the models of labels and of scores that have one name in common, with that name."""
     stems: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}

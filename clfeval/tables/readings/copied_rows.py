@@ -10,7 +10,7 @@ from math import gcd
 
 from clfeval.errors import DataError, OfferedReading, Problem
 from clfeval.tables.frames import in_polars, pl
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows
 from clfeval.tables.readings.names import tags_of
 from clfeval.tables.row_selection import COPY, RowFilter
@@ -25,7 +25,7 @@ SOUGHT_LINES = slice(2, 5)  # lines that are looked for in the rest of a long te
 
 
 def refuse_copies(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input, *, is_whole: bool
+    files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions, *, is_whole: bool
 ) -> None:
     """Raise for a table in which most rows occur several times: copies, or other rows?
 
@@ -53,7 +53,7 @@ def refuse_copies(
         raise _copies_error(files[0], sizes)
 
 
-def _is_answered(file: TableFile, roles: Input) -> bool:
+def _is_answered(file: TableFile, roles: InputOptions) -> bool:
     """Return whether --where says what equal rows are, or the table is read elsewhere."""
     if roles.engine not in (None, "polars") or COPY in file.columns:
         return True

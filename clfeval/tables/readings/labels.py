@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import is_score, numbers_of_texts
 
 # negative and positive, as programs write them
@@ -42,7 +42,7 @@ _TAG = re.compile(rf"(?P<first>[{_TAG_PARTS}])[-_].+|.+[-_](?P<last>[{_TAG_PARTS
 _BIT_OF_WORD = {"false": 0.0, "true": 1.0}
 
 
-def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
+def known_labels(classes: Iterable[str], roles: InputOptions) -> set[str]:
     """Return truth's labels, the declared classes, and both labels of a pair like 0 / 1."""
     labels = {*classes, *roles.classes}
     if roles.positive is not None:

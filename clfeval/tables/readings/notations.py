@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from clfeval.errors import DataError, OfferedReading, Problem, format_option, join_texts
 from clfeval.placeholders import END, OPTION
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.labels import known_labels
 
@@ -56,7 +56,11 @@ def null_value_hint(text: str, *further: str, drop: bool = False) -> str:
 
 
 def refuse_decimal_commas(
-    file: str, names: Iterable[str], truth: str, profiles: Mapping[str, ColumnProfile], roles: Input
+    file: str,
+    names: Iterable[str],
+    truth: str,
+    profiles: Mapping[str, ColumnProfile],
+    roles: InputOptions,
 ) -> None:
     """Raise for predictions in the named columns, or weights, with a decimal comma."""
     labels = known_labels(profiles[truth].texts, roles) if truth in profiles else set()

@@ -9,7 +9,7 @@ from clfeval.errors import join_texts, quote_name
 from clfeval.records import dataclass, field
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import natural_sort_key
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import count_rows
 from clfeval.tables.readings.labels import default_positive, guess_positive
 from clfeval.tables.readings.notations import means_missing
@@ -27,7 +27,7 @@ class PositiveChoice:
 
 
 def is_multiclass(
-    classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()
+    classes: Iterable[str], roles: InputOptions, models: Iterable[ModelColumns] = ()
 ) -> bool:
     """Return whether truth, --classes and probability columns have more than two classes in all.
 
@@ -45,7 +45,7 @@ def is_multiclass(
 def positive_choices(
     truth: str,
     counts: Mapping[str, int],
-    roles: Input,
+    roles: InputOptions,
     models: Sequence[ModelColumns],
     predicted: Collection[str] = (),
 ) -> list[PositiveChoice]:
@@ -96,7 +96,7 @@ def _whole_number(text: str) -> int | None:
     return int(number) if number.is_integer() else None
 
 
-def _is_unsettled(counts: Mapping[str, int], roles: Input) -> bool:
+def _is_unsettled(counts: Mapping[str, int], roles: InputOptions) -> bool:
     """Return whether classes have to be merged, or a word for missing values to be declared."""
     declared = {*roles.classes}
     folded = {name.strip().lower() for name in counts}

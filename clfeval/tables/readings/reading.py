@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from clfeval.records import dataclass, field
 from clfeval.tables.columns import Columns
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 
 # how a column is known to be truth: by an option, by a name that only truth has, by the only name
 # that truth often has, or by nothing but its values
@@ -35,7 +35,7 @@ class Reading:
 
     claim: Claim
     columns: Columns
-    roles: Input
+    roles: InputOptions
     options: Mapping[str, Any] = field(default_factory=dict)
     words: Sequence[str] = ()
     questions: Sequence[Question] = ()

@@ -11,7 +11,7 @@ from clfeval.errors import DataError, OfferedReading, Problem, join_texts, quote
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.frames import collect, concatenate_frames, natural_sort_key, nw
-from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.input import ColumnNames, InputOptions, find_column
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, count_rows, is_score
 from clfeval.tables.readings.candidate_columns import MOSTLY
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
@@ -30,9 +30,9 @@ FEWEST_IDS = 5  # fewer may be unique with another column by chance
 def refuse_settings(
     files: Sequence[TableFile],
     profiles: ColumnProfiles,
-    roles: Input,
+    roles: InputOptions,
     excluded: Sequence[str],
-    is_long: Callable[[Input], bool],
+    is_long: Callable[[InputOptions], bool],
 ) -> None:
     """Raise for rows that occur once for each value of another column: which to evaluate?
 
@@ -63,7 +63,7 @@ def refuse_settings(
         raise _settings_error(files, None, name, roles, is_long)
 
 
-def _settings_with_equal_truths(profiles: ColumnProfiles, roles: Input) -> Iterator[str]:
+def _settings_with_equal_truths(profiles: ColumnProfiles, roles: InputOptions) -> Iterator[str]:
     """Yield the columns for each value of which the values of a possible truth come again."""
     candidates = truth_candidates(profiles, roles, PairFacts(profiles))[:MOST_TRUTHS]
     for truth in [candidate.name for candidate in candidates if candidate.name in profiles]:
@@ -73,7 +73,7 @@ def _settings_with_equal_truths(profiles: ColumnProfiles, roles: Input) -> Itera
                 yield name
 
 
-def _repeated_ids(profiles: ColumnProfiles, roles: Input) -> list[str]:
+def _repeated_ids(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
     """Return the columns of ids whose values repeat: the one given, those called so, or others.
 
     The others have texts that are no classes, or whole numbers.
@@ -127,7 +127,7 @@ def _repeats(profile: ColumnProfile | None) -> bool:
 
 
 def _possible_settings(
-    profiles: ColumnProfiles, roles: Input, excluded: Sequence[str]
+    profiles: ColumnProfiles, roles: InputOptions, excluded: Sequence[str]
 ) -> list[str]:
     """Return the columns of a few values that are neither truth nor predictions."""
     parts = {*excluded, roles.truth, roles.weight, *roles.by, *roles.model, ""}
@@ -143,7 +143,7 @@ def _possible_settings(
 
 
 def _occurs_once_per_value(
-    files: Sequence[TableFile], keys: Sequence[str], name: str, roles: Input
+    files: Sequence[TableFile], keys: Sequence[str], name: str, roles: InputOptions
 ) -> bool:
     """Return whether most rows of an id occur, once, for each value of another column."""
     if not are_unique(files, [*keys, name], roles):
@@ -157,7 +157,7 @@ def _occurs_once_per_value(
     return len(per_id) >= FEWEST_IDS and per_id["__clfeval_rows"].sum() >= MOSTLY * expected
 
 
-def are_unique(files: Sequence[TableFile], columns: Sequence[str], roles: Input) -> bool:
+def are_unique(files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions) -> bool:
     """Return whether no two rows of all files have the same values in some columns."""
     readings = dict.fromkeys(columns, "text")
     frames = [scan(file, readings, null_values=roles.null_value) for file in files]
@@ -166,7 +166,7 @@ def are_unique(files: Sequence[TableFile], columns: Sequence[str], roles: Input)
     return bool((row_counts["__clfeval_rows"] == 1).all())
 
 
-def is_named_id(name: str, roles: Input) -> bool:
+def is_named_id(name: str, roles: InputOptions) -> bool:
     """Return whether a column is one of ids by an option or by its name."""
     return name == roles.id or bool(tags_of(name) & {"id", "like an id", "cluster"})
 
@@ -186,8 +186,8 @@ def _settings_error(
     files: Sequence[TableFile],
     row_id: str | None,
     name: str,
-    roles: Input,
-    is_long: Callable[[Input], bool],
+    roles: InputOptions,
+    is_long: Callable[[InputOptions], bool],
 ) -> DataError:
     """Build the error that offers clusters, a model or a run for each value, or one value.
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.input import Input, Kind
+from clfeval.tables.input import InputOptions, Kind
 from clfeval.tables.profiles import ROUNDED, ColumnProfile
 from clfeval.tables.readings.candidate_columns import (
     BARRED,
@@ -47,7 +47,7 @@ class TruthView:
     truth: str
     classes: frozenset[str]
     free: Sequence[CandidateColumn]
-    roles: Input
+    roles: InputOptions
     facts: PairFacts
     rows: int
     sets: Sequence[ModelColumns] = ()
@@ -59,7 +59,7 @@ class TruthView:
         truth: str,
         profiles: Mapping[str, ColumnProfile],
         free: Collection[str],
-        roles: Input,
+        roles: InputOptions,
         facts: PairFacts,
         *,
         sets: Sequence[ModelColumns] = (),
@@ -175,7 +175,9 @@ def is_coded(column: CandidateColumn, table: TruthView) -> bool:
     return not (bits and (has_threshold or beside_scores))
 
 
-def kind_of_predictions(profile: ColumnProfile, classes: Collection[str], roles: Input) -> Kind:
+def kind_of_predictions(
+    profile: ColumnProfile, classes: Collection[str], roles: InputOptions
+) -> Kind:
     """Return "score" for predictions of numbers, "label" for labels and for two other numbers."""
     if roles.kind_of_models is not None:
         return roles.kind_of_models

@@ -8,7 +8,7 @@ from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote
 from clfeval.placeholders import END, OPTION
 from clfeval.tables import invalid_cells
 from clfeval.tables.frames import collect, concatenate_frames, in_polars, nw, pl
-from clfeval.tables.input import JOIN_NOTHING, JOIN_ROWS, ColumnNames, Input, find_column
+from clfeval.tables.input import JOIN_NOTHING, JOIN_ROWS, ColumnNames, InputOptions, find_column
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, profile_sample
 from clfeval.tables.readings.names import tags_of
 from clfeval.tables.readings.repeated_rows import are_unique
@@ -21,7 +21,7 @@ FIRST_ROWS = 1000  # compared before all are
 FEWEST_EQUAL = 5  # rows; fewer may have the same truth by chance
 
 
-def check_same_columns(files: Sequence[TableFile], roles: Input) -> None:
+def check_same_columns(files: Sequence[TableFile], roles: InputOptions) -> None:
     """Raise DataError for files whose columns differ; it offers to join models of the same rows."""
     first = files[0]
     for later in files[1:]:
@@ -43,7 +43,7 @@ def check_same_columns(files: Sequence[TableFile], roles: Input) -> None:
 
 
 def refuse_rows_in_files(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input
+    files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions
 ) -> None:
     """Raise for several files with the same rows: two models, or one sample?"""
     is_said = roles.join == JOIN_NOTHING or roles.cluster is not None or roles.run is not None
@@ -89,7 +89,7 @@ def _equal_truth_error(files: Sequence[TableFile], truth: str) -> DataError:
     return DataError(problem, readings=readings)
 
 
-def _joined_readings(files: Sequence[TableFile], roles: Input) -> list[OfferedReading]:
+def _joined_readings(files: Sequence[TableFile], roles: InputOptions) -> list[OfferedReading]:
     """Return how files of different columns may be joined: the first way that fits their values."""
     if roles.join is not None or roles.run is not None or roles.engine not in (None, "polars"):
         return []
@@ -114,7 +114,7 @@ def _joined_readings(files: Sequence[TableFile], roles: Input) -> list[OfferedRe
     return []
 
 
-def _row_columns(profiles: ColumnProfiles, roles: Input) -> list[str]:
+def _row_columns(profiles: ColumnProfiles, roles: InputOptions) -> list[str]:
     """Return the columns that may number or name the rows, those that are called so first."""
     if roles.id in profiles:
         return [str(roles.id)]
@@ -131,13 +131,15 @@ def _numbers_rows(profile: ColumnProfile) -> bool:
     return several and profile.is_integer
 
 
-def _name_rows(files: Sequence[TableFile], columns: Sequence[str], roles: Input) -> bool:
+def _name_rows(files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions) -> bool:
     """Return whether a column of each file has no value twice."""
     pairs = zip(files, columns, strict=True)
     return all(are_unique([file], [name], roles) for file, name in pairs)
 
 
-def _shared_values(files: Sequence[TableFile], columns: Sequence[str], roles: Input) -> float:
+def _shared_values(
+    files: Sequence[TableFile], columns: Sequence[str], roles: InputOptions
+) -> float:
     """Return the share of the values, of a column of each file, that occur in several files."""
     frames = [
         scan(file, {name: "text"}, null_values=roles.null_value).rename({name: columns[0]})
@@ -148,7 +150,7 @@ def _shared_values(files: Sequence[TableFile], columns: Sequence[str], roles: In
     return float((row_counts["__clfeval_rows"] > 1).mean())
 
 
-def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: Input) -> bool:
+def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: InputOptions) -> bool:
     """Return whether files have the same truth of several classes in each row, in order."""
     if roles.engine not in (None, "polars"):
         return False  # whose rows have no order

@@ -13,7 +13,7 @@ from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import Frame, nw, with_shortest_decimals
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.calibrated_scores import (
     calibrated_profiles,
@@ -32,7 +32,7 @@ _NO_SCORES: frozenset[Tag] = frozenset({"weight", "count", "id", "index", "run",
 FINE = 3  # different numbers, so that percentages are no labels
 
 
-def percent_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+def percent_columns(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> list[str]:
     """Return the columns of percentages: by --model NAME:percent, else by their names and values.
 
     Not those that have a threshold.
@@ -51,7 +51,7 @@ def percent_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list
     return columns
 
 
-def _columns_of_sum_100(profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+def _columns_of_sum_100(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> list[str]:
     """Return the columns of percentages that sum to 100 in every row: those of all classes."""
     names = [
         name
@@ -75,7 +75,10 @@ def divided_profile(profile: ColumnProfile) -> ColumnProfile:
 
 
 def with_scales(
-    columns: Columns, profiles: Mapping[str, ColumnProfile], roles: Input, percents: Collection[str]
+    columns: Columns,
+    profiles: Mapping[str, ColumnProfile],
+    roles: InputOptions,
+    percents: Collection[str],
 ) -> Columns:
     """Return columns with the scales of their scores; profiles: percentages are divided already.
 
@@ -102,7 +105,7 @@ def with_scales(
     return columns if is_long else with_calibrated_models(columns, profiles, roles)
 
 
-def _refuse_percent_log_odds(columns: Collection[str], roles: Input) -> None:
+def _refuse_percent_log_odds(columns: Collection[str], roles: InputOptions) -> None:
     """Raise UsageError for a column that is to be read as log odds and as percentages."""
     for name in columns:
         if any(fnmatchcase(name, pattern) for pattern in roles.percents):

@@ -10,7 +10,7 @@ from typing import Any
 from clfeval.errors import DataError, OfferedReading, Problem, quote_name
 from clfeval.placeholders import END, OPTION
 from clfeval.records import replace
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles
 from clfeval.tables.readings.names import is_certain_truth, is_likely_truth, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
@@ -30,7 +30,9 @@ _WORDS = re.compile(
 _LINE = re.compile(r"[-=_*~#+.]{2,}|[-=_*~#]")
 
 
-def refuse_summary_rows(files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input) -> None:
+def refuse_summary_rows(
+    files: Sequence[TableFile], profiles: ColumnProfiles, roles: InputOptions
+) -> None:
     """Raise for rows that are no observations, with the condition that leaves them out."""
     if roles.where is not None or max((p.rows for p in profiles.values()), default=0) < FEWEST_ROWS:
         return
@@ -108,7 +110,11 @@ def _is_whole(number: float) -> bool:
 
 
 def _summary_error(
-    file: str, profiles: ColumnProfiles, roles: Input, cells: dict[str, list[str]], message: str
+    file: str,
+    profiles: ColumnProfiles,
+    roles: InputOptions,
+    cells: dict[str, list[str]],
+    message: str,
 ) -> DataError:
     """Build the error of rows that are no observations; cells: their values, by column."""
     truths = [
@@ -137,7 +143,7 @@ def _summary_error(
 
 
 def _is_truth_by_values(
-    name: str, profiles: ColumnProfiles, roles: Input, texts: Sequence[str]
+    name: str, profiles: ColumnProfiles, roles: InputOptions, texts: Sequence[str]
 ) -> bool:
     """Return whether a column is the likeliest truth by its values, without those of some rows."""
     rest = replace(profiles[name], texts=profiles[name].texts.difference(texts))

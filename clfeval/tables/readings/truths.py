@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from clfeval.records import dataclass
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile, is_score
 from clfeval.tables.readings.labels import PAIRS
 from clfeval.tables.readings.names import (
@@ -47,7 +47,7 @@ class TruthCandidate:
 
 
 def truth_candidates(
-    profiles: Mapping[str, ColumnProfile], roles: Input, facts: PairFacts
+    profiles: Mapping[str, ColumnProfile], roles: InputOptions, facts: PairFacts
 ) -> list[TruthCandidate]:
     """Return the columns that may be truth, the likeliest first.
 
@@ -86,7 +86,7 @@ def _without_copies(
     return originals
 
 
-def named_truth(profiles: Mapping[str, ColumnProfile], roles: Input) -> str | None:
+def named_truth(profiles: Mapping[str, ColumnProfile], roles: InputOptions) -> str | None:
     """Return the column of truth that an option or its name gives; None if none does."""
     candidates = truth_candidates(profiles, roles, PairFacts(profiles))
     return next((candidate.name for candidate in candidates if candidate.claim != "values"), None)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from clfeval.errors import quote_name
 from clfeval.records import replace
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.names import is_sampling_weight, tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
@@ -18,7 +18,7 @@ FEWEST = 10  # rows; of fewer nothing is known
 FINE = 0.7  # different scores, as a share of the rows: rows with the same score were not merged
 
 
-def with_weight_kind(reading: Reading, facts: PairFacts, options: Input) -> list[Reading]:
+def with_weight_kind(reading: Reading, facts: PairFacts, options: InputOptions) -> list[Reading]:
     """Return a reading with each possible meaning of its weights; options: as they are given."""
     name = reading.roles.weight
     if name is None or name not in facts.profiles:
@@ -50,7 +50,7 @@ def with_weight_kind(reading: Reading, facts: PairFacts, options: Input) -> list
     ]
 
 
-def _kinds(reading: Reading, facts: PairFacts, options: Input) -> list[WeightKind]:
+def _kinds(reading: Reading, facts: PairFacts, options: InputOptions) -> list[WeightKind]:
     """Return what the weights of a reading may be."""
     name = str(reading.roles.weight)
     profile, roles = facts.profiles[name], reading.roles

@@ -9,7 +9,7 @@ from clfeval.errors import UsageError
 from clfeval.placeholders import END, OPTION
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.input import ColumnNames, InputOptions, find_column, match_names
 from clfeval.tables.profiles import ColumnProfiles
 from clfeval.tables.readings.candidate_columns import CandidateColumn
 from clfeval.tables.readings.class_columns import (
@@ -58,7 +58,7 @@ class Decision:
         return [{column.name: role for column in self.columns} for role in self.roles]
 
 
-def wide_readings(file: str, profiles: ColumnProfiles, roles: Input) -> list[Reading]:
+def wide_readings(file: str, profiles: ColumnProfiles, roles: InputOptions) -> list[Reading]:
     """Return the readings of a table with a column for each model; none if there is no truth."""
     facts = PairFacts(profiles, frozenset(roles.denied))
     readings: list[Reading] = []
@@ -67,7 +67,7 @@ def wide_readings(file: str, profiles: ColumnProfiles, roles: Input) -> list[Rea
     return readings
 
 
-def probability_readings(file: str, profiles: ColumnProfiles, roles: Input) -> list[Reading]:
+def probability_readings(file: str, profiles: ColumnProfiles, roles: InputOptions) -> list[Reading]:
     """Return the readings with columns of class probabilities."""
     readings = wide_readings(file, profiles, roles)
     return [
@@ -78,7 +78,11 @@ def probability_readings(file: str, profiles: ColumnProfiles, roles: Input) -> l
 
 
 def _readings_of_truth(
-    file: str, profiles: ColumnProfiles, roles: Input, facts: PairFacts, candidate: TruthCandidate
+    file: str,
+    profiles: ColumnProfiles,
+    roles: InputOptions,
+    facts: PairFacts,
+    candidate: TruthCandidate,
 ) -> list[Reading]:
     """Return the readings with a column as truth, those that leave no model are gone."""
     truth = candidate.name
@@ -116,7 +120,7 @@ def _readings_of_truth(
 
 
 def _readings_by_positive(
-    reading: Reading, profiles: ColumnProfiles, roles: Input, facts: PairFacts
+    reading: Reading, profiles: ColumnProfiles, roles: InputOptions, facts: PairFacts
 ) -> list[Reading]:
     """Return a reading with each possible positive class."""
     counts = profiles[reading.columns.truth].counts
@@ -561,7 +565,7 @@ def _with_upper_label(reading: Reading, counts: Mapping[str, int], facts: PairFa
 def with_positive(
     reading: Reading,
     counts: Mapping[str, int],
-    roles: Input,
+    roles: InputOptions,
     models: Sequence[ModelColumns] | None = None,
     predicted: Collection[str] = (),
 ) -> list[Reading]:

@@ -16,7 +16,7 @@ from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
 from clfeval.methods.mlcps.answer import DEFAULT, MEASURED, measures_needing, parse_measure_names
 from clfeval.methods.mlcps.metric_values import MetricValues, measure_models
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.texts import check_text, numbers_in
 
@@ -29,7 +29,7 @@ def measures(
     table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **said: Any
 ) -> MetricValues:
     cuts = {"any_range": True} if said.pop("any_range", False) else {}
-    with open_predictions(table, Input(**said)) as predictions:
+    with open_predictions(table, InputOptions(**said)) as predictions:
         counted = count_predictions(predictions, **cuts)
         return measure_models(counted, names, resamples=resamples, seed=seed)
 

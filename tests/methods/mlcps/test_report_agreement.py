@@ -20,7 +20,7 @@ from clfeval.methods.mlcps.answer import (
 )
 from clfeval.methods.mlcps.metric_values import make_evaluator
 from clfeval.methods.mlcps.metric_values import measure_models as measured_here
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.methods.mlcps.test_predicted_measures import measures, scored
 from tests.process.program import piped
@@ -64,7 +64,7 @@ def test_rows_drawn_again_are_measured_as_if_they_stood_there() -> None:
     once = measures(drawn, *names, weight="n", kind="score").values
     repeated = drawn.select(pl.exclude("n").repeat_by("n").explode())
     np.testing.assert_allclose(measures(repeated, *names, kind="score").values, once, rtol=1e-12)
-    with open_predictions(drawn, Input(weight="n", kind="score")) as opened:
+    with open_predictions(drawn, InputOptions(weight="n", kind="score")) as opened:
         counted = count_predictions(opened)
         joint = counted.joint(scores=True)
         of = make_evaluator(joint, names)

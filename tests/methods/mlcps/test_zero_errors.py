@@ -165,10 +165,10 @@ def test_unseen_rows_have_the_scores_of_the_class_they_are_taken_for() -> None:
 
 def joint_of(table: pl.DataFrame) -> Any:
     from clfeval.counts.count import count_predictions
-    from clfeval.tables.input import Input
+    from clfeval.tables.input import InputOptions
     from clfeval.tables.prediction_files import open_predictions
 
-    with open_predictions(table, Input(kind="score")) as predictions:
+    with open_predictions(table, InputOptions(kind="score")) as predictions:
         return count_predictions(predictions, any_range=True).joint(scores=True)
 
 

@@ -16,7 +16,7 @@ from clfeval.counts.count import count_predictions
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import probability_estimates
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 from clfeval.tables.prediction_files import open_predictions
 from tests.methods.report.test_classes import row, value
 from tests.texts import check_text
@@ -47,7 +47,7 @@ def area(truth: Any, p: Any) -> float:
 
 def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
     table, truth, every = scored()
-    with open_predictions(table, Input(several=True)) as opened:
+    with open_predictions(table, InputOptions(several=True)) as opened:
         counted = count_predictions(opened)
         asked = RequestedMeasure("roc_auc", CATALOG["roc_auc"], {})
         found = probability_estimates(counted, counted.labels()[None], [asked])["roc_auc"]

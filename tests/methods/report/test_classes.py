@@ -167,11 +167,11 @@ def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
     from clfeval.measures.catalog import CATALOG
     from clfeval.methods.measurement.requested_measures import RequestedMeasure
     from clfeval.methods.report.model_estimates import class_label_estimates
-    from clfeval.tables.input import Input
+    from clfeval.tables.input import InputOptions
     from clfeval.tables.prediction_files import open_predictions
 
     table = frame(7)
-    with open_predictions(table, Input(several=True)) as opened:
+    with open_predictions(table, InputOptions(several=True)) as opened:
         patterns = count_predictions(opened).labels()[None]
     measure = CATALOG["balanced_accuracy"]
     found = class_label_estimates(patterns, RequestedMeasure(measure.id, measure, {}))

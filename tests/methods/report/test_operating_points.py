@@ -25,7 +25,7 @@ from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rules_at_prevalence import rules_in_force
 from clfeval.methods.report.threshold_consequences import consequence_answer
 from clfeval.methods.report.thresholds import threshold_tables
-from clfeval.tables.input import Input
+from clfeval.tables.input import InputOptions
 
 CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 
@@ -337,7 +337,9 @@ def claims_net_benefit(p: Floats, truth: Any, pi: float, rule: str) -> tuple[boo
     """Whether the sentence claims a higher net benefit; and the threshold, and its odds."""
     counts = score_counts(p, truth)
     cells = [[int(truth.sum()), int((~truth).sum()), 0, 0]]
-    sample = Sample.from_confusions({None: ConfusionCounts.from_cells(["m"], cells)}, [], Input())
+    sample = Sample.from_confusions(
+        {None: ConfusionCounts.from_cells(["m"], cells)}, [], InputOptions()
+    )
     options = ReportOptions(best_threshold=(rule,), prevalence=(pi,))
     tables = dict(threshold_tables(None, "m", counts, sample, options))
     rows = tables.get("at_prevalence", [])
